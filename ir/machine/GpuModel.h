@@ -52,6 +52,9 @@ struct ScheduleRates {
   double attentionBlocks;   ///< ... of which so many do not slow each other on a multiprocessor
   double attentionFloats;   ///< multiply-adds a clock of one block on the units of floats
   double attentionEnds;     ///< clocks of a block beside them
+  double attentionWeights;  ///< scores that become weights a clock, beside wgmma ...
+  double attentionHidden;   ///< ... the share of the shorter one that either hides of the other ...
+  double attentionSpan;     ///< ... and clocks of a span beside both
   double issued;            ///< instructions of warps a clock
   double loadsAtOnce;       ///< loads of a thread that are on their way together
   double loads;             ///< loads of threads a clock, where each has a result of its own ...
@@ -128,11 +131,14 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
                                              .states = 24};
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
-/// modelled for all others. `attentionProducts`, `attentionShared` and `issued` to `gatherBegins` are
-/// modelled for the H100, too. The first two are from instructions: 64 rows and 64 keys of 64 take 580
-/// of each of four warps (446 where a warp has 32 rows), and attention kernels measured before issued
-/// 0.62 a clock of a scheduler. `gatheredBytes` is what copies by threads reach in contract_mma (`mma.bytes`);
-/// rows are found in some 150 instructions of a warp, one after the other.
+/// modelled for all others. `attentionProducts`, `attentionShared`, `attentionWeights` to
+/// `attentionSpan` and `issued` to `gatherBegins` are modelled for the H100, too. The first two are
+/// from instructions: 64 rows and 64 keys of 64 take 580 of each of four warps (446 where a warp has 32
+/// rows), and attention kernels measured before issued 0.62 a clock of a scheduler. Weights are
+/// bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions of each
+/// of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is what copies by
+/// threads reach in contract_mma (`mma.bytes`); rows are found in some 150 instructions of a warp, one
+/// after the other.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -145,6 +151,9 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .attentionBlocks = 4,
                                                  .attentionFloats = 20,
                                                  .attentionEnds = 4000,
+                                                 .attentionWeights = 15.5,
+                                                 .attentionHidden = 0.6,
+                                                 .attentionSpan = 100,
                                                  .issued = 4,
                                                  .loadsAtOnce = 4,
                                                  .loads = 16,

@@ -23,6 +23,8 @@ from voices import Cuda, CudaTf32, Failure
 # Rows in one module, of one dtype.
 CHUNK = 12
 SHOWN = 40
+# Schedules for sm_90a, which take a kernel's place there and are none of its other plans, by the kernel's kind and its dtypes.
+FOR_HOPPER = {"contraction": ("wgmma", ("f16", "bf16", "tf32")), "attention": ("attention_wgmma", ("f16", "bf16"))}
 
 
 def by_plan(base, plan):
@@ -76,7 +78,8 @@ class Coverage:
         plans = {kernel["plan"]["schedule"] for kernel in kernels if "in_place_of" not in kernel}
         plans |= {other["schedule"] for kernel in kernels for other in kernel["other_plans"]}
         self.available.update((plan, dtype) for plan in plans)
-        for plan in sorted(plans):
+        hopper = {FOR_HOPPER[kernel["kind"]] for kernel in kernels if kernel["kind"] in FOR_HOPPER}
+        for plan in sorted(plans | {plan for plan, dtypes in hopper if dtype in dtypes}):
             if self.only and plan not in self.only:
                 continue
             if self.enough is not None and self.ran[plan, dtype] >= self.enough:
@@ -92,6 +95,9 @@ class Coverage:
             return self.wrong(f"{plan}: {cases[0].name} and those after it: {failure}")
         with self.lock:
             self.ran[plan, dtype] += count
+        if not count:
+            return None
+        self.available[plan, dtype] += 1
         for case, results in results_of(voice, cases, sizes).items():
             problems = judge(voice, case, sizes, results)
             if problems:

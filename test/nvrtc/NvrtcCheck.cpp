@@ -79,7 +79,8 @@ static void addProblem(std::string &problems, const std::string &text) {
 static bool isFor(const Source &source, const Architecture &arch) {
   std::string_view text = source.text.source;
   bool needsHopper = text.find("dlc_wgmma.cuh") != std::string_view::npos ||
-                     text.find("dlc_contract90.cuh") != std::string_view::npos;
+                     text.find("dlc_contract90.cuh") != std::string_view::npos ||
+                     text.find("dlc_attention90.cuh") != std::string_view::npos;
   return !needsHopper || std::strcmp(arch.name, "sm_90a") == 0;
 }
 

@@ -42,11 +42,6 @@ DLC_DEV void fill_exchanged(float *span, const float *base, const Element &eleme
   }
 }
 
-/// e^x for weights, which the products round to 11 bits or fewer. exp2_fast is off by 2^-22;
-/// rounding its argument adds |x| 2^-24, which is less than 2^-17 wherever the weight is not 0 (x
-/// above -88).
-DLC_DEV float weight_of(float x) { return exp2_fast(x * 1.44269504f); }
-
 /// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
 /// key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c < columns. Row m sees keys n < seen(m). Its
 /// weights are NaN where it sees none, or -inf alone; without any keys y is 0.

@@ -18,6 +18,11 @@ DLC_DEV float minus_infinity() { return f32_from_bits((i32)0xff800000); }
 /// minus infinity is NaN.
 DLC_DEV float score_base(float largest) { return largest == minus_infinity() ? 0.0f : largest; }
 
+/// e^x for weights, which the products round to 11 bits or fewer. exp2_fast is off by 2^-22;
+/// rounding its argument adds |x| 2^-24, which is less than 2^-17 wherever the weight is not 0 (x
+/// above -88).
+DLC_DEV float weight_of(float x) { return exp2_fast(x * 1.44269504f); }
+
 /// Keys that the rows from `first` on see, at most; all warps compute the same.
 template <int ROWS, class Index, class FN>
 DLC_DEV Index most_seen(Index first, Index rows, Index keys, const FN &seen) {

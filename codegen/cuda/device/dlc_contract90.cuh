@@ -53,6 +53,50 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
   }
 };
 
+/// Floats from one of a warp's 16 rows to the next in the room through which its totals leave, CHUNK columns a turn.
+DLC_DEV constexpr int totals_pitch(int chunk) { return chunk + 8; }
+
+/// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way through `totals` of
+/// shared memory: calls `visit(row, column, VECTOR totals)` from one place, so that it is inlined once.
+template <int N, int CHUNK, int VECTOR, class Visit>
+DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const Visit &visit) {
+  constexpr int kPitch = totals_pitch(CHUNK);
+#pragma unroll 1
+  for (int chunk = 0; chunk < N / CHUNK; ++chunk) {
+    // Registers have no index: each chunk's own are named in a branch of its own.
+#pragma unroll
+    for (int c = 0; c < N / CHUNK; ++c)
+      if (c == chunk)
+#pragma unroll
+        for (int j = 0; j < CHUNK / 8; ++j)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            int at = (c * (CHUNK / 8) + j) * 4 + half * 2;
+            vec<float, 2> pair = {{d[at], d[at + 1]}};
+            store(totals + (half * 8 + (lane >> 2)) * kPitch + j * 8 + (lane & 3) * 2, pair);
+          }
+    warp_barrier();
+#pragma unroll 1
+    for (int i = lane; i < 16 * CHUNK / VECTOR; i += 32) {
+      int row = i / (CHUNK / VECTOR), column = i % (CHUNK / VECTOR) * VECTOR;
+      vec<float, VECTOR> total;
+#pragma unroll
+      for (int e = 0; e < VECTOR; e += VECTOR < 4 ? 1 : 4)
+        if constexpr (VECTOR < 4) {
+          total[e] = totals[row * kPitch + column + e];
+        } else {
+          vec<float, 4> part = load<4>(totals + row * kPitch + column + e);
+          total[e] = part[0];
+          total[e + 1] = part[1];
+          total[e + 2] = part[2];
+          total[e + 3] = part[3];
+        }
+      visit(row, chunk * CHUNK + column, total);
+    }
+    warp_barrier();
+  }
+}
+
 /// An operand whose slabs TMA brings: a matrix of the map's from line `line(batch)` on, a row or, ALONG_ROWS, a step of k.
 /// The map's boxes are slabs: 128 bytes of k by ROWS rows, or 64 rows by the slab's steps of k.
 template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapped_operand {
@@ -144,7 +188,7 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   using SlabA = typename A::slab;
   using SlabB = typename B::slab;
   constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
-                kVector = Config::vector, kChunk = Config::chunk, kPitch = kChunk + 8;
+                kVector = Config::vector, kChunk = Config::chunk, kPitch = totals_pitch(kChunk);
   constexpr bool kGathers = A::kGathers || B::kGathers;
   constexpr u32 kMapped =
       (A::kGathers ? 0 : SlabA::kBytes) + (B::kGathers ? 0 : SlabB::kBytes); // of a stage
@@ -239,46 +283,16 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
       mbar_arrive(empty + last);
 
     const Index m0 = tile_m * kTileM + first + (warp & 3) * 16, n0 = tile_n * kTileN;
-#pragma unroll 1
-    for (int chunk = 0; chunk < kTileN / kChunk; ++chunk) {
-      // Registers have no index: each chunk's own are named in a branch of its own.
-#pragma unroll
-      for (int c = 0; c < kTileN / kChunk; ++c)
-        if (c == chunk)
-#pragma unroll
-          for (int j = 0; j < kChunk / 8; ++j)
-#pragma unroll
-            for (int half = 0; half < 2; ++half) {
-              int at = (c * (kChunk / 8) + j) * 4 + half * 2;
-              vec<float, 2> pair = {{d[at], d[at + 1]}};
-              store(totals + (half * 8 + (lane >> 2)) * kPitch + j * 8 + (lane & 3) * 2, pair);
-            }
-      warp_barrier();
-#pragma unroll 1
-      for (int i = lane; i < 16 * kChunk / kVector; i += 32) {
-        int row = i / (kChunk / kVector), column = i % (kChunk / kVector) * kVector;
-        vec<float, kVector> total;
-#pragma unroll
-        for (int e = 0; e < kVector; e += kVector < 4 ? 1 : 4)
-          if constexpr (kVector < 4) {
-            total[e] = totals[row * kPitch + column + e];
-          } else {
-            vec<float, 4> part = load<4>(totals + row * kPitch + column + e);
-            total[e] = part[0];
-            total[e + 1] = part[1];
-            total[e + 2] = part[2];
-            total[e + 3] = part[3];
+    give_totals<kTileN, kChunk, kVector>(
+        d, totals, lane, [&](int row, int column, const vec<float, kVector> &total) {
+          Index m = m0 + row, n = n0 + column;
+          if (m < rows && n < columns) {
+            if constexpr (BATCHED)
+              finish(batch, m, n, total);
+            else
+              finish(m, n, total);
           }
-        Index m = m0 + row, n = n0 + chunk * kChunk + column;
-        if (m < rows && n < columns) {
-          if constexpr (BATCHED)
-            finish(batch, m, n, total);
-          else
-            finish(m, n, total);
-        }
-      }
-      warp_barrier();
-    }
+        });
   }
 }
 

@@ -12,7 +12,8 @@ static constexpr const Schedule *kSchedules[] = {
     // Products, then other reductions; one thread a result can do most of both.
     &kWgmmaSchedule, &kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule,
     &kLibrarySchedule, &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule,
-    &kDirectSchedule, &kAttentionTensorCoresSchedule, &kAttentionFloatUnitsSchedule,
+    &kDirectSchedule, &kAttentionWgmmaSchedule, &kAttentionTensorCoresSchedule,
+    &kAttentionFloatUnitsSchedule,
     // A recurrence: whichever is estimated to be faster.
     &kSharedRecurrentSchedule, &kTensorRecurrentSchedule, &kRecurrentSchedule,
     // Whole lines.

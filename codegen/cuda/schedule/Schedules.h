@@ -50,6 +50,8 @@ extern const Schedule kDepthwiseSchedule;
 /// Attention without the scores in memory, on tensor cores or on the units of floats:
 /// AttentionChoice.h.
 extern const Schedule kAttentionTensorCoresSchedule, kAttentionFloatUnitsSchedule;
+/// The same by TMA and wgmma: AttentionWgmmaChoice.h.
+extern const Schedule kAttentionWgmmaSchedule;
 
 /// A block for each row of the batch, from its first step to its last.
 extern const Schedule kRecurrentSchedule;

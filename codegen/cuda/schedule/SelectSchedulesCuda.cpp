@@ -56,12 +56,13 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
 /// Asks all schedules, and writes the plan on `kernel`.
 FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
                                                         PlanQuestion &question) {
-  SmallVector<dlx::PlanAttr> plans, calls;
+  // What is for one GPU alone takes the place of the plan there, as a call may.
+  SmallVector<dlx::PlanAttr> plans, inItsPlace;
   for (const Schedule *schedule : schedules())
-    if (schedule->gpu == 0)
+    if (schedule->gpu == 0 || forced.wants(kernel, schedule->name))
       if (dlx::PlanAttr plan = schedule->match(question))
-        (schedule->build ? plans : calls).push_back(plan);
-  FailureOr<dlx::PlanAttr> plan = forced.choose(kernel, plans, calls);
+        (schedule->build && schedule->gpu == 0 ? plans : inItsPlace).push_back(plan);
+  FailureOr<dlx::PlanAttr> plan = forced.choose(kernel, plans, inItsPlace);
   if (failed(plan))
     return failure();
   return scheduleNamed(plan->getSchedule());
@@ -155,10 +156,15 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
   }
   PlanQuestion question(expanded ? *expanded : kernel, scratch, symbols);
   question.k.attention = attention;
-  bool isForced = forced.concern(kernel);
+  bool isForced = forced.concern(kernel),
+       isForcedOnHopper = forced.wants(kernel, kWgmmaSchedule.name) ||
+                          forced.wants(kernel, kAttentionWgmmaSchedule.name),
+       always = hopper == "always" || isForcedOnHopper;
   // A general kernel beside one for Hopper cuts no tile among blocks: that one comes first.
-  if (isContraction && hopper != "never" && !isForced)
-    addVariants(kernel, wgmmaPartsOfProduct(question, hopper == "always"), 90);
+  if (isContraction && hopper != "never" && (!isForced || isForcedOnHopper))
+    addVariants(kernel, wgmmaPartsOfProduct(question, always), 90);
+  if (isAttention && hopper != "never" && (!isForced || isForcedOnHopper))
+    addVariants(kernel, wgmmaPartsOfAttention(question, always), 90);
   if (!isPlanned && failed(select(kernel, question)))
     return failure();
   if (parts && !isForced && isContraction)

@@ -18,6 +18,23 @@ Value AttentionParts::operandOf(LoopNestOpInterface product, unsigned term) {
   return product->getOperand(product.getLoopNest().terms[term].operand);
 }
 
+bool AttentionParts::areScaledAlone() const {
+  auto isPositive = [](Value value) {
+    auto full = value.getDefiningOp<FullOp>();
+    auto fill = full ? dyn_cast<FloatAttr>(full.getFill()) : FloatAttr();
+    return fill && fill.getValue().isFiniteNonZero() && !fill.getValue().isNegative();
+  };
+  LoopNestOpInterface product = scoresOp;
+  Value value = scores;
+  while (auto mul = value.getDefiningOp<MulOp>()) {
+    bool isScale = isPositive(mul->getOperand(0));
+    if (!isScale && !isPositive(mul->getOperand(1)))
+      return false;
+    value = mul->getOperand(isScale ? 1 : 0);
+  }
+  return value.getDefiningOp() == product;
+}
+
 static bool isPlain(const Access &access) { return !access.checked && !access.isComputed(); }
 
 /// True where each result is the dim of its own number.

@@ -24,6 +24,8 @@ struct AttentionParts {
   /// With a causal mask: over the dims of `scores`, the last key that is seen. Null without.
   mlir::AffineExpr lastSeen;
 
+  /// Whether `scores` are what scoresOp computes times a positive number, which may be 1.
+  bool areScaledAlone() const;
   /// What term `term` of a product reads.
   static mlir::Value operandOf(LoopNestOpInterface product, unsigned term);
 };

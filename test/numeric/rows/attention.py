@@ -88,6 +88,8 @@ for heads, group in ((2, 1), (1, 2), (2, 4), (1, 7)):
                   f"one query of {group} heads that share keys", sizes=LONG, attrs="{enable_gqa = true}", gqa=True)
 attention_row(("f32", "f16"), (1, 4, "N", 64), (1, 2, "N", 64), (1, 2, "N", 64), (1, 4, "N", 64), "long and causal, shared heads",
               sizes=(1, 17, 65, 1000), attrs="{enable_gqa = true, is_causal = true}", gqa=True, causal=True)
+attention_row(("f16", "bf16"), (2, 4, "N", 64), (2, 2, 150, 64), (2, 2, 150, 64), (2, 4, "N", 64), "tiles of heads in pairs",
+              sizes=SPANS, attrs="{enable_gqa = true}", gqa=True)
 attention_row(("f32", "bf16"), (2, 8, "N", 16), (2, 2, "N", 16), (2, 2, "N", 16), (2, 8, "N", 16), "tiles of shared heads",
               sizes=SPANS, attrs="{enable_gqa = true, is_causal = true}", gqa=True, causal=True)
 attention_row(("f32", "f16"), (2, 2, "N", 32), (2, 2, 67, 32), (2, 2, 67, 32), (2, 2, "N", 32), "mask of heads and keys",
@@ -149,4 +151,6 @@ def attention_of_slices(dtypes, heads, width, sizes, note, **arguments):
 
 
 attention_of_slices(FLOATS, 7, 16, SPANS, "slices of one tensor")
+attention_of_slices(("f16", "bf16"), 2, 64, SPANS, "slices of one tensor, in whole lines")
+attention_of_slices(("f16",), 1, 128, SPANS, "slices of one tensor, causal, in whole lines", causal=True)
 attention_of_slices(("f32", "f16"), 5, 3, (1, 8, 17, 65), "slices of one tensor, narrow", causal=True)

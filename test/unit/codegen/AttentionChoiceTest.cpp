@@ -1,7 +1,7 @@
 //===- AttentionChoiceTest.cpp - Which tile an attention gets --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/schedule/attention/AttentionChoice.h"
+#include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
 
 #include "gtest/gtest.h"
 
@@ -109,6 +109,52 @@ TEST(AttentionChoiceTest, EachPartHasKeys) {
       AttentionTile tile = sharedTile({{4, keys, 64, 64}, 2, bytes, false});
       EXPECT_LE((tile.parts - 1) * tile.span(), keys);
     }
+}
+
+//===- wgmma ----------------------------------------------------------------------------------------===//
+
+TEST(AttentionChoiceTest, WgmmaTilesFit) {
+  for (int64_t depth : {64, 128, 192, 256})
+    for (int64_t columns : {64, 128, 256}) {
+      HeadShape head = {2048, 2048, depth, columns};
+      auto tiles = wgmmaAttentionTiles(head);
+      ASSERT_FALSE(tiles.empty()) << depth << ", " << columns;
+      for (const WgmmaAttentionTile &tile : tiles) {
+        EXPECT_GE(tile.stages, 2);
+        EXPECT_LE(tile.sharedBytes(head), kHopper.sharedBytes);
+        EXPECT_TRUE(columns <= 128 || tile.keys == 64); // registers
+        EXPECT_EQ(columns % WgmmaAttentionTile::chunk(head), 0);
+      }
+    }
+  for (auto [depth, columns] :
+       {std::pair(80, 64), std::pair(32, 32), std::pair(64, 192), std::pair(320, 64)})
+    EXPECT_TRUE(wgmmaAttentionTiles({2048, 2048, depth, columns}).empty())
+        << depth << ", " << columns;
+}
+
+// Long attention is faster by wgmma, one query for a long past by blocks that share it.
+TEST(AttentionChoiceTest, WgmmaWhereRowsAreMany) {
+  auto gain = [](const AttentionShape &shape) {
+    return estimatedClocks(sharedTile(shape), shape, kHopper) /
+           estimatedClocks(chooseWgmmaAttentionTile(shape), shape);
+  };
+  EXPECT_GT(gain({{2048, 2048, 64, 64}, 64, 2, false}), 1.3);
+  EXPECT_GT(gain({{2048, 2048, 128, 128}, 64, 2, true}), 1.8);
+  EXPECT_LT(gain(kDecoder), 0.5);
+  // No time is less than that of the products alone.
+  for (int64_t width : {64, 128}) {
+    AttentionShape shape = {{2048, 2048, width, width}, 64, 2, false};
+    double products = 64.0 * 2048 * 2048 * 2 * double(width);
+    EXPECT_GT(estimatedClocks(chooseWgmmaAttentionTile(shape), shape) * kHopper.wgmma.products *
+                  double(kHopper.multiprocessors),
+              products);
+  }
+}
+
+TEST(AttentionChoiceTest, WgmmaTakesSpansThatKeysFill) {
+  EXPECT_EQ(chooseWgmmaAttentionTile({{2048, 2048, 64, 64}, 64, 2, false}).keys, 128);
+  EXPECT_EQ(chooseWgmmaAttentionTile({{2048, 190, 64, 64}, 64, 2, false}).keys, 64);
+  EXPECT_EQ(chooseWgmmaAttentionTile({{2048, 2048, 256, 256}, 64, 2, false}).keys, 64);
 }
 
 } // namespace dlc::codegen

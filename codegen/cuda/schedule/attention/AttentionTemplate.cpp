@@ -139,6 +139,15 @@ AttentionTemplate::Operand AttentionTemplate::operand(StringRef suffix, LoopNest
   return result;
 }
 
+std::array<AttentionTemplate::Operand, 3> AttentionTemplate::operands() {
+  SmallVector<AffineExpr> loops(scoreAt), sumLoops(y);
+  loops.append(deep);
+  sumLoops.push_back(keys.groups.front().variable);
+  return {operand("q", a.scoresOp, product.terms[a.queryTerm], loops, rows, depth),
+          operand("k", a.scoresOp, product.terms[a.keyTerm], loops, keys, depth),
+          operand("v", a.sumOp, sum.terms[a.valueTerm], sumLoops, columns, keys)};
+}
+
 /// How many elements lie together along the innermost dim of `side`, at addresses that are
 /// multiples of that: a power of two up to 16 bytes, or 0 where neighbours lie apart or the operand
 /// is computed.
@@ -183,14 +192,25 @@ void AttentionTemplate::chooseCopies(Operand &operand) {
 
 //===- Bodies ---------------------------------------------------------------------------------------===//
 
+Block::BlockArgListType AttentionTemplate::beginBody(dlk::CallOp call, unsigned body,
+                                                     ArrayRef<Type> types) {
+  SmallVector<Type> all(types);
+  if (tellsHead)
+    all.insert(all.begin(), k.b.getIndexType());
+  Block &block = dlk::beginBody(k.b, call, body, all);
+  if (tellsHead)
+    bind(block.getArgument(0), batch);
+  return block.getArguments().drop_front(tellsHead ? 1 : 0);
+}
+
 /// The element of the operand at a line and a position along it: its place, or its value where it
 /// is computed.
 void AttentionTemplate::readBody(dlk::CallOp call, unsigned body, const Operand &operand) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block = dlk::beginBody(k.b, call, body, {index, index});
-  bind(block.getArgument(0), *operand.lines);
-  bind(block.getArgument(1), *operand.along);
+  auto at = beginBody(call, body, {index, index});
+  bind(at[0], *operand.lines);
+  bind(at[1], *operand.along);
   if (operand.width) {
     auto type = cast<RankedTensorType>(operand.tensor.getType());
     return give(k.address(k.b, k.body.offset(type, operand.at)));
@@ -202,17 +222,16 @@ void AttentionTemplate::readBody(dlk::CallOp call, unsigned body, const Operand 
 void AttentionTemplate::scoreBody(dlk::CallOp call, unsigned body) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block = dlk::beginBody(k.b, call, body, {index, index, k.b.getF32Type()});
-  bind(block.getArgument(0), rows);
-  bind(block.getArgument(1), keys);
-  give(scores.emitResult(k.b, scoreAt, block.getArgument(2)));
+  auto at = beginBody(call, body, {index, index, k.b.getF32Type()});
+  bind(at[0], rows);
+  bind(at[1], keys);
+  give(scores.emitResult(k.b, scoreAt, at[2]));
 }
 
 /// Keys that a row sees: up to and with the last one.
 void AttentionTemplate::seenBody(dlk::CallOp call, unsigned body) {
   OpBuilder::InsertionGuard guard(k.b);
-  Block &block = dlk::beginBody(k.b, call, body, k.b.getIndexType());
-  bind(block.getArgument(0), rows);
+  bind(beginBody(call, body, k.b.getIndexType())[0], rows);
   if (!a.lastSeen)
     return give(k.index(keys.extent));
   AffineExpr last = k.math.simplify(a.lastSeen.replaceDims(scoreAt));
@@ -221,19 +240,17 @@ void AttentionTemplate::seenBody(dlk::CallOp call, unsigned body) {
 
 void AttentionTemplate::exponentialBody(dlk::CallOp call, unsigned body) {
   OpBuilder::InsertionGuard guard(k.b);
-  Block &block = dlk::beginBody(k.b, call, body, k.b.getF32Type());
-  give(math::ExpOp::create(k.b, k.loc, block.getArgument(0)));
+  give(math::ExpOp::create(k.b, k.loc, beginBody(call, body, k.b.getF32Type())[0]));
 }
 
 void AttentionTemplate::finishBody(dlk::CallOp call, unsigned body, int64_t lanes) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block =
-      dlk::beginBody(k.b, call, body, {index, index, VectorType::get({lanes}, k.b.getF32Type())});
-  bind(block.getArgument(0), rows);
-  bind(block.getArgument(1), columns);
+  auto at = beginBody(call, body, {index, index, VectorType::get({lanes}, k.b.getF32Type())});
+  bind(at[0], rows);
+  bind(at[1], columns);
   auto total = [&](OpFoldResult lane) -> Value {
-    return vector::ExtractOp::create(k.b, k.loc, block.getArgument(2), lane);
+    return vector::ExtractOp::create(k.b, k.loc, at[2], lane);
   };
   if (lanes == 1) {
     k.store(k.resultOffset(y), k.body.emitResult(k.b, y, total(k.b.getIndexAttr(0))));
@@ -340,12 +357,7 @@ Value AttentionTemplate::firstRow(const AttentionTile &tile) {
 }
 
 void AttentionTemplate::run(const AttentionTile &tile) {
-  SmallVector<AffineExpr> loops(scoreAt), sumLoops(y);
-  loops.append(deep);
-  sumLoops.push_back(keys.groups.front().variable);
-  Operand query = operand("q", a.scoresOp, product.terms[a.queryTerm], loops, rows, depth),
-          key = operand("k", a.scoresOp, product.terms[a.keyTerm], loops, keys, depth),
-          value = operand("v", a.sumOp, sum.terms[a.valueTerm], sumLoops, columns, keys);
+  auto [query, key, value] = operands();
   HeadShape head = shape().head;
   dlk::CallOp call = createCall(firstRow(tile), {&query, &key, &value}, tile, lanes());
   if (tile.parts > 1) {

@@ -12,6 +12,8 @@
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 
+#include <array>
+
 namespace dlc::codegen {
 
 class AttentionTemplate {
@@ -36,7 +38,7 @@ public:
   /// Fills the kernel.
   void run(const AttentionTile &tile);
 
-private:
+protected:
   /// Query, key or value. `along` is the side that the template sums over (of the value, the keys),
   /// `lines` the other.
   struct Operand {
@@ -53,6 +55,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> scoreIndices(llvm::ArrayRef<mlir::AffineExpr> result) const;
   Operand operand(llvm::StringRef suffix, LoopNestOpInterface op, const Access &access,
                   llvm::ArrayRef<mlir::AffineExpr> loops, const Side &lines, const Side &along);
+  /// Query, key and value.
+  std::array<Operand, 3> operands();
   int64_t widthAlong(const Operand &operand, const Side &side) const;
   void chooseCopies(Operand &operand);
   void bind(mlir::Value position, const Side &side) { k.bindFlat(position, side.groups); }
@@ -67,6 +71,9 @@ private:
   mlir::DictionaryAttr config(llvm::ArrayRef<Operand *> operands, const AttentionTile &tile,
                               int64_t lanes);
   void give(mlir::Value value) { dlk::GiveOp::create(k.b, k.loc, value); }
+  /// Begins a body of the call, and binds the head where the template tells it. Returns the arguments after that.
+  mlir::Block::BlockArgListType beginBody(dlk::CallOp call, unsigned body,
+                                          llvm::ArrayRef<mlir::Type> types);
   void readBody(dlk::CallOp call, unsigned body, const Operand &operand);
   void scoreBody(dlk::CallOp call, unsigned body);
   void seenBody(dlk::CallOp call, unsigned body);
@@ -85,6 +92,7 @@ private:
   mlir::Type element;
   int64_t elementBytes;
   ProductUnit unit;
+  bool tellsHead = false; // the template's bodies get the number of the head first
 };
 
 } // namespace dlc::codegen

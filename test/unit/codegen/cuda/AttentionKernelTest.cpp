@@ -17,6 +17,7 @@ struct Head {
   bool causal = false, keyAcross = false, swapped = false;
   bool addsLeast = false; // the least number to all scores
   int64_t largest = 200;  // value of s0
+  bool wgmma = false;     // the kernel for sm_90a
 };
 
 std::string tensor(const std::string &dims, const std::string &type) {
@@ -83,7 +84,7 @@ protected:
     body += "%p = dl.softmax " + scores + " {dim = -1 : i64} : (" + s + ") -> " + s + "\n";
     body += "%z = dl.matmul %p, %v : (" + s + ", " + w + ") -> " + y + "\ndl.yield %z : " + y +
             "\n}\ndl.yield %y : " + y;
-    load("attention", body, h.largest, precision);
+    load("attention", body, h.largest, precision, h.wgmma ? "always" : "never");
   }
 };
 } // namespace
@@ -295,6 +296,101 @@ TEST_P(SplitAttentionTest, StaysWhole) {
   EXPECT_EQ(config("parts"), -1) << text();
 }
 
+//===- wgmma ----------------------------------------------------------------------------------------===//
+
+namespace {
+/// A GPU with three multiprocessors: blocks take several tiles.
+class WgmmaAttentionTest : public AttentionKernelTest {
+protected:
+  static Head headOf(const std::string &type, int depth, int columns, const std::string &keys) {
+    Head head;
+    head.wgmma = true;
+    head.type = type, head.depth = depth, head.columns = columns, head.keys = keys;
+    return head;
+  }
+  void loadWgmma(const Head &head) {
+    loadHead(head);
+    EXPECT_NE(text().find("dlc::attention_wgmma<config>"), std::string::npos) << text();
+  }
+};
+} // namespace
+
+// Rows that end in either warpgroup, a last span of some keys, of all keys, and nothing but it.
+TEST_P(WgmmaAttentionTest, HalfPrecision) {
+  loadWgmma(headOf("f16", 64, 64, "150"));
+  EXPECT_EQ(config("tile_n"), 64) << text();
+  for (int64_t rows : {0, 1, 17, 63, 64, 65, 128, 129, 200})
+    check({rows, 2}, kHalf);
+  for (const char *keys : {"1", "63", "64", "128", "1000"}) {
+    loadWgmma(headOf("f16", 64, 64, keys));
+    check({70, 1}, kHalf);
+  }
+}
+TEST_P(WgmmaAttentionTest, BFloat) {
+  loadWgmma(headOf("bf16", 64, 64, "500"));
+  EXPECT_EQ(config("tile_n"), 128) << text();
+  for (int64_t rows : {1, 64, 129, 200})
+    check({rows, 3}, toleranceOf("bf16"));
+}
+
+// Heads in several lines of shared memory, and those of values of another width.
+TEST_P(WgmmaAttentionTest, WideHeads) {
+  for (auto [depth, columns] :
+       {std::pair(128, 128), std::pair(256, 256), std::pair(64, 128), std::pair(192, 64)}) {
+    loadWgmma(headOf("f16", depth, columns, "150"));
+    for (int64_t rows : {65, 130})
+      check({rows, 2}, kHalf);
+  }
+}
+
+// Rows see as many keys as they are far: one warpgroup has spans that the other does not.
+TEST_P(WgmmaAttentionTest, Causal) {
+  for (const char *type : {"f16", "bf16"})
+    for (int width : {64, 128}) {
+      Head head = headOf(type, width, width, "s0");
+      head.causal = true;
+      loadWgmma(head);
+      EXPECT_EQ(config("causal"), 1);
+      for (int64_t rows : {0, 1, 63, 65, 128, 129, 200})
+        check({rows, 2}, toleranceOf(type));
+    }
+}
+
+// More queries than keys and fewer.
+TEST_P(WgmmaAttentionTest, CausalApart) {
+  for (const char *keys : {"40", "170"}) {
+    Head head = headOf("f16", 64, 64, keys);
+    head.causal = true;
+    loadWgmma(head);
+    for (int64_t rows : {1, 64, 150})
+      check({rows, 2}, kHalf);
+  }
+}
+
+TEST_P(WgmmaAttentionTest, SymbolicKeys) {
+  loadWgmma(headOf("f16", 64, 64, "s0 + 1"));
+  for (int64_t keys : {0, 1, 62, 63, 64, 127, 128, 199})
+    check({keys, 2}, kHalf);
+}
+
+// NaN and infinities of one head do not reach another, whose lines follow.
+TEST_P(WgmmaAttentionTest, SpecialNumbers) {
+  loadWgmma(headOf("f16", 64, 64, "3"));
+  for (int64_t rows : {7, 64})
+    check({rows, 4}, kHalf, Fill::special);
+}
+
+// A map of the scores that is more than their scale.
+TEST_P(WgmmaAttentionTest, LeastNumbers) {
+  Head head = headOf("bf16", 64, 64, "70");
+  EXPECT_NO_FATAL_FAILURE(loadWgmma(head));
+  EXPECT_EQ(config("scaled"), 1) << text();
+  head.addsLeast = true;
+  loadWgmma(head);
+  EXPECT_EQ(config("scaled"), 0) << text();
+  check({17, 2}, toleranceOf("bf16"));
+}
+
 //===- Planted bugs ---------------------------------------------------------------------------------===//
 
 namespace {
@@ -310,6 +406,18 @@ protected:
     llvm::SmallVector<Tensor> inputs;
     Tensor actual;
     EXPECT_NE(run({700, 1}, Fill::uniform, inputs, actual), Result::Success);
+    EXPECT_NE(report().find(phrase), std::string::npos) << report();
+  }
+  /// Takes `line` out of attention_wgmma.
+  void plantInWgmma(const std::string &line, const std::string &phrase) {
+    Head head;
+    head.type = "f16", head.keys = "350", head.depth = head.columns = 64, head.wgmma = true;
+    loadHead(head);
+    check({200, 4}, kHalf);
+    removeFromHeader("dlc_attention90.cuh", line);
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_NE(run({200, 4}, Fill::uniform, inputs, actual), Result::Success);
     EXPECT_NE(report().find(phrase), std::string::npos) << report();
   }
   /// Takes `line` out of the walk over the keys.
@@ -374,10 +482,43 @@ TEST_P(PlantedAttentionTest, FinishesBeforeHalfRowsAreMerged) {
                  "race: ");
 }
 
+TEST_P(PlantedAttentionTest, QueriesBeforeTheyAreHere) {
+  plantInWgmma("    ring_q.wait_full();\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, QueriesOverThoseInUse) {
+  plantInWgmma("        ring_q.wait_empty();\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, KeysOfAStageThatIsNotHere) {
+  plantInWgmma("          ring_k.wait_full(); // for the next keys\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, KeysOverThoseOfAStageInUse) {
+  plantInWgmma("            ring_k.wait_empty();\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, ValuesOfAStageThatIsNotHere) {
+  plantInWgmma("        ring_v.wait_full();\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, ValuesOverThoseOfAStageInUse) {
+  plantInWgmma("            ring_v.wait_empty();\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, WeightsOverThoseThatAreMultiplied) {
+  plantInWgmma("        wgmma_wait<0>(); // the values have been multiplied\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, ValuesAreClearedBeforeTheyAreHere) {
+  plantInWgmma("            mbar_wait(landed, landed_phase);\n", "missing wait: ");
+}
+TEST_P(PlantedAttentionTest, ClearedValuesWithoutFence) {
+  plantInWgmma("            fence_async();\n", "missing fence: ");
+}
+TEST_P(PlantedAttentionTest, ClearedValuesBeforeTheyAreComplete) {
+  plantInWgmma("            warp_barrier(); // the values are complete\n", "race: ");
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, PlantedAttentionTest, ::testing::Values("order", "random:7"));
 INSTANTIATE_TEST_SUITE_P(Policies, AttentionKernelTest,
                          ::testing::Values("order", "reverse", "random:7"));
 INSTANTIATE_TEST_SUITE_P(Policies, SplitAttentionTest,
+                         ::testing::Values("order", "reverse", "random:7"));
+INSTANTIATE_TEST_SUITE_P(Policies, WgmmaAttentionTest,
                          ::testing::Values("order", "reverse", "random:7"));
 
 } // namespace dlc::test

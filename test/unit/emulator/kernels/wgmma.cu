@@ -101,7 +101,7 @@ DLC_KERNEL(128) f16_held_changed(const u32 *a, const u32 *b, float *d, i32 step)
 
 /// Warpgroups of which the first gives registers to the other two. `plant`: 1 lets a warp forget it, 2 asks for too
 /// many, 3 for fewer where it says more.
-DLC_KERNEL(384) registers(i32 plant) {
+DLC_KERNEL_OCCUPANCY(384, 1) registers(i32 plant) {
   if (threadIdx.x < 128) {
     if (plant != 1 || threadIdx.x >= 32)
       dlc::reg_dealloc<40>();

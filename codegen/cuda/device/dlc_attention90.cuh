@@ -1,0 +1,375 @@
+//===- dlc_attention90.cuh - attention on Hopper's tensor cores -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// softmax(query key^T) value without the scores in memory, by TMA and wgmma (FlashAttention-3, Shah
+// et al. 2024). A block has three warpgroups: the first warp of the first one lets TMA bring queries,
+// and keys and values a span at a time, each into a ring of stages of its own; the two others have 64
+// rows of queries each. Scores stay in registers, where they become weights, which are the operand in
+// registers of the product with the values. While tensor cores multiply these, the next span's scores
+// become weights. Blocks stay and take tile after tile, so that the next one's queries and keys arrive
+// while the last one's rows leave.
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dlc_attention_rows.cuh"
+#include "dlc_contract90.cuh"
+
+#ifdef DLC_HAS_WGMMA
+namespace dlc {
+
+/// A matrix of LINES lines in shared memory whose elements along a head lie together, 64 of 16 bits in a
+/// line of 128 bytes; WIDTH / 64 blocks of all lines.
+template <int LINES, int WIDTH> struct head_slab {
+  static constexpr int kBlock = LINES * 128, kBlocks = WIDTH / 64, kBytes = kBlock * kBlocks;
+
+  /// Brings the lines from `line` on, at the column where the head begins.
+  static DLC_DEV void load(u8 *slab, const tensor_map *map, u64 *full, int column, int line) {
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block)
+      tma_load_2d(slab + block * kBlock, map, full, column + block * 64, line);
+  }
+  /// Names the lines from `line` on, a multiple of 8, as rows of an operand along whose k the head lies, at step `kk` of
+  /// 16 of its elements.
+  static DLC_DEV u64 at(const u8 *slab, int line, int kk) {
+    return wgmma_along_k(slab + kk / 4 * kBlock + line * 128) + kk % 4 * (32 >> 4);
+  }
+  /// Names 16 lines as steps of k, the head as columns.
+  static DLC_DEV u64 across(const u8 *slab, int line) {
+    return wgmma_along_rows(slab, kBlock) + line * (128 >> 4);
+  }
+  /// A warp makes the lines from `line` on 0.
+  static DLC_DEV void clear(u8 *slab, int line) {
+    vec<u32, 4> none = splat<4>(0u);
+#pragma unroll 1
+    for (int i = line * 8 + ((int)threadIdx.x & 31); i < LINES * 8; i += 32)
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block)
+        store(reinterpret_cast<u32 *>(slab + block * kBlock) + i * 4, none);
+  }
+};
+
+/// A ring of stages, of which `full` and `empty` barriers tell.
+template <int STAGES> struct stage_ring {
+  u8 *stages;
+  u64 *full, *empty;
+  int stage = 0;
+  u32 phase = 0; ///< of `full`
+
+  DLC_DEV stage_ring(u8 *stages, u64 *bars) : stages(stages), full(bars), empty(bars + STAGES) {}
+  DLC_DEV void advance() {
+    phase ^= stage + 1 == STAGES;
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+  }
+  DLC_DEV void wait_full() const { mbar_wait(full + stage, phase); }
+  DLC_DEV void wait_empty() const { mbar_wait(empty + stage, phase ^ 1); }
+  /// A warpgroup has read the stage; `speaks` in one of its threads.
+  DLC_DEV void release(bool speaks) {
+    if (speaks)
+      mbar_arrive(empty + stage);
+    advance();
+  }
+};
+
+/// y(h, m, c) = sum over n of w(h, m, n) value(h, n, c), with w the softmax along n of score(h, m, n, sum over e of
+/// query(h, m, e) key(h, n, e)); then `finish(h, m, c, `vector` neighbours)` for all m < rows and c < columns of each of
+/// `heads`, which share nothing. Row m sees keys n < seen(h, m). Its weights are NaN where it sees none, or -inf alone.
+/// There is at least one key.
+/// Query, key and value lie in one matrix each (maps with boxes of 64 columns; 128 rows, tile_n, tile_n): head h begins at
+/// line line_q(h), column column_q(h); lines after its last one may be of anything.
+/// Config: type (f16 or bf16), index, depth (of query and key: a multiple of 64), columns (64, 128 or 256), tile_n (keys
+/// of a span: 64 or 128), stages (of keys, and of values), causal (whether `seen` matters), scaled (whether score() is its
+/// last argument times a positive constant), chunk (columns of a turn of the epilogue) and vector. 384 threads, one block
+/// on a multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
+template <class Config, class FS, class FN, class LQ, class CQ, class LK, class CK, class LV,
+          class CV, class FE>
+DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::index rows,
+                             typename Config::index keys, const tensor_map *query,
+                             const tensor_map *key, const tensor_map *value, const FS &score,
+                             const FN &seen, const LQ &line_q, const CQ &column_q, const LK &line_k,
+                             const CK &column_k, const LV &line_v, const CV &column_v,
+                             const FE &finish) {
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
+                kDepth = Config::depth, kColumns = Config::columns, kVector = Config::vector,
+                kTotals = 16 * totals_pitch(Config::chunk);
+  constexpr bool kCausal = Config::causal != 0, kScaled = Config::scaled != 0;
+  using SlabQ = head_slab<kTileM, kDepth>;
+  using SlabK = head_slab<kTileN, kDepth>;
+  using SlabV = head_slab<kTileN, kColumns>;
+
+  DLC_DYN_SMEM(smem);
+  u8 *queries = smem, *stages_k = queries + SlabQ::kBytes,
+     *stages_v = stages_k + kStages * SlabK::kBytes;
+  float *all_totals = reinterpret_cast<float *>(stages_v + kStages * SlabV::kBytes);
+  u64 *bars = reinterpret_cast<u64 *>(all_totals + 8 * kTotals);
+  stage_ring<1> ring_q(queries, bars + 1);
+  stage_ring<kStages> ring_k(stages_k, bars + 3), ring_v(stages_v, bars + 3 + 2 * kStages);
+  u64 *landed = bars; // the values of a last span, which the producer completes
+  int thread = (int)threadIdx.x, group = thread >> 7, lane = thread & 31;
+  if (thread == 0) {
+    mbar_init(landed, 1);
+    mbar_init(ring_q.full, 1);
+    mbar_init(ring_q.empty, 2);
+#pragma unroll 1
+    for (int stage = 0; stage < kStages; ++stage) {
+      mbar_init(ring_k.full + stage, 1);
+      mbar_init(ring_k.empty + stage, 2);
+      mbar_init(ring_v.full + stage, 1);
+      mbar_init(ring_v.empty + stage, 2);
+    }
+    mbar_fence_init();
+  }
+  barrier();
+  // Heads side by side; in each the last rows come first: with a causal mask they take longest.
+  const tile_order<Index> order = {heads, (rows + kTileM - 1) / kTileM};
+  const Index tiles = order.count();
+  auto place = [&](Index tile, Index &head, Index &m0) {
+    Index row;
+    order.place(tile, head, row);
+    m0 = (order.columns - 1 - row) * kTileM;
+  };
+  // Spans that the tile's rows see.
+  auto spans_of = [&](Index head, Index m0) {
+    Index last = keys;
+    if constexpr (kCausal)
+      last =
+          shfl((i32)most_seen<kTileM>(m0, rows, keys, [&](Index m) { return seen(head, m); }), 0);
+    return (last + kTileN - 1) / kTileN;
+  };
+
+  if (group == 0) {
+    reg_dealloc<40>();
+    if (thread >= 32)
+      return;
+    u32 landed_phase = 0;
+#pragma unroll 1
+    for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+      Index head, m0;
+      place(tile, head, m0);
+      const Index spans = spans_of(head, m0);
+      const int first_k = (int)line_k(head), first_v = (int)line_v(head),
+                left_k = (int)column_k(head), left_v = (int)column_v(head);
+      if (lane == 0) {
+        ring_q.wait_empty();
+        mbar_expect_tx(ring_q.full, SlabQ::kBytes);
+        SlabQ::load(queries, query, ring_q.full, (int)column_q(head), (int)(line_q(head) + m0));
+      }
+      ring_q.advance();
+      // Keys are asked for a span before values, as they are read.
+#pragma unroll 1
+      for (Index span = 0; span <= spans; ++span) {
+        if (span < spans) {
+          if (lane == 0) {
+            ring_k.wait_empty();
+            u64 *full = ring_k.full + ring_k.stage;
+            mbar_expect_tx(full, SlabK::kBytes);
+            SlabK::load(ring_k.stages + ring_k.stage * SlabK::kBytes, key, full, left_k,
+                        first_k + (int)span * kTileN);
+          }
+          ring_k.advance();
+        }
+        if (span > 0) {
+          int n0 = (int)(span - 1) * kTileN;
+          bool ends = keys - n0 < kTileN; // what follows the last value must be 0, like its weight
+          u64 *full = ring_v.full + ring_v.stage, *bar = ends ? landed : full;
+          u8 *stage = ring_v.stages + ring_v.stage * SlabV::kBytes;
+          if (lane == 0) {
+            ring_v.wait_empty();
+            mbar_expect_tx(bar, SlabV::kBytes);
+            SlabV::load(stage, value, bar, left_v, first_v + n0);
+          }
+          warp_barrier();
+          if (ends) {
+            mbar_wait(landed, landed_phase);
+            landed_phase ^= 1;
+            SlabV::clear(stage, (int)(keys - n0));
+            fence_async();
+            warp_barrier(); // the values are complete
+            if (lane == 0)
+              mbar_arrive(full);
+          }
+          ring_v.advance();
+        }
+      }
+    }
+    return;
+  }
+
+  reg_alloc<232>();
+  const int first = (group - 1) * 64, warp = (thread >> 5) - 4;
+  const bool speaks = (thread & 127) == 0;
+  float *totals = all_totals + warp * kTotals;
+  float s[kTileN / 2], sums[kColumns / 2];
+  u32 weights[kTileN / 16][4];
+#pragma unroll 1
+  for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+    Index head, m0;
+    place(tile, head, m0);
+    const Index spans = spans_of(head, m0);
+    m0 += first;
+    // The lane's rows are 8 apart. `least` is how many keys each row of the warp sees.
+    Index lines[2], limits[2], own = m0 < rows ? spans : 0, least = keys;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      Index m = m0 + (warp & 3) * 16 + (lane >> 2) + half * 8;
+      lines[half] = m < rows ? m : rows - 1;
+      limits[half] = keys;
+    }
+    if constexpr (kCausal) {
+      Index last = most_seen<64>(m0, rows, keys, [&](Index m) { return seen(head, m); });
+      own = (last + kTileN - 1) / kTileN;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        Index count = seen(head, lines[half]);
+        limits[half] = count < keys ? count : keys;
+        least = limits[half] < least ? limits[half] : least;
+      }
+      i32 fewest = (i32)least;
+#pragma unroll
+      for (int mask = 4; mask < 32; mask <<= 1) {
+        i32 other = shfl_xor(fewest, mask);
+        fewest = other < fewest ? other : fewest;
+      }
+      least = shfl(fewest, 0);
+    }
+    own = shfl((i32)own, 0); // so that the compiler knows: a warp's lanes go one way
+    const float scale = kScaled ? score(head, Index(0), Index(0), 1.0f) * 1.44269504f : 0.0f;
+    float largest[2] = {minus_infinity(), minus_infinity()}, total[2] = {0.0f, 0.0f}, shrinks[2];
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i)
+      sums[i] = 0.0f;
+
+    // Calls visit(half, key, score) for the lane's scores of the span at n0.
+    auto each = [&](Index n0, const auto &visit) {
+#pragma unroll
+      for (int j = 0; j < kTileN / 8; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          visit(i >> 1, n0 + j * 8 + (lane & 3) * 2 + (i & 1), s[j * 4 + i]);
+    };
+    // Scores of the span in the stage become in work.
+    auto multiply_keys = [&] {
+      const u8 *stage = ring_k.stages + ring_k.stage * SlabK::kBytes;
+#pragma unroll
+      for (int kk = 0; kk < kDepth / 16; ++kk)
+        wgmma<T, kTileN, false, false>(s, SlabQ::at(queries, first, kk), SlabK::at(stage, 0, kk),
+                                       kk > 0);
+      wgmma_commit();
+    };
+    auto multiply_values = [&] {
+      const u8 *stage = ring_v.stages + ring_v.stage * SlabV::kBytes;
+#pragma unroll
+      for (int kk = 0; kk < kTileN / 16; ++kk)
+        wgmma_held<T, kColumns, true>(sums, weights[kk], SlabV::across(stage, kk * 16), true);
+      wgmma_commit();
+    };
+    // Scores become weights, measured from the largest score so far; `shrinks` is what that makes of earlier ones.
+    auto weigh = [&](Index n0) {
+      if constexpr (!kScaled)
+        each(n0, [&](int half, Index n, float &s) {
+          s = score(head, lines[half], n < keys ? n : keys - 1, s);
+        });
+      if (n0 + kTileN > least) // as few spans do
+        each(n0, [&](int half, Index n, float &s) { s = n < limits[half] ? s : minus_infinity(); });
+      float peaks[2] = {largest[0], largest[1]}, bases[2];
+      each(n0, [&](int half, Index, float s) { peaks[half] = max(peaks[half], s); });
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        peaks[half] = max(peaks[half], shfl_xor(peaks[half], 1));
+        peaks[half] = max(peaks[half], shfl_xor(peaks[half], 2));
+        bases[half] = score_base(peaks[half]) * (kScaled ? -scale : 1.0f);
+        shrinks[half] = kScaled ? exp2_fast(fma(largest[half], scale, bases[half]))
+                                : weight_of(largest[half] - bases[half]);
+        largest[half] = peaks[half];
+        total[half] = total[half] * shrinks[half];
+      }
+      each(n0, [&](int half, Index, float &s) {
+        s = kScaled ? exp2_fast(fma(s, scale, bases[half])) : weight_of(s - bases[half]);
+        total[half] = total[half] + s;
+      });
+    };
+    // Weights become an operand: 16 columns of accumulators are 16 steps of k.
+    auto pack = [&] {
+#pragma unroll
+      for (int kk = 0; kk < kTileN / 16; ++kk)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          weights[kk][i] = pack2<T>(s[kk * 8 + i * 2], s[kk * 8 + i * 2 + 1]);
+    };
+
+    ring_q.wait_full();
+    if (own > 0) {
+      ring_k.wait_full();
+      wgmma_fence();
+      multiply_keys();
+      wgmma_wait<0>();
+      wgmma_arrived(s);
+      ring_k.release(speaks);
+      weigh(0);
+      pack();
+      if (own > 1)
+        ring_k.wait_full();
+#pragma unroll 1
+      for (Index span = 1; span < own; ++span) {
+        wgmma_fence();
+        multiply_keys();
+        ring_v.wait_full();
+        wgmma_fence();
+        multiply_values();
+        wgmma_wait<1>(); // the scores are here
+        wgmma_arrived(s);
+        ring_k.release(speaks);
+        weigh(span * kTileN);
+        // A loop between weights and wait: without one the compiler waits before it makes weights.
+        if (span + 1 < own)
+          ring_k.wait_full(); // for the next keys
+
+        wgmma_wait<0>(); // the values have been multiplied
+        wgmma_arrived(sums);
+        ring_v.release(speaks);
+#pragma unroll
+        for (int i = 0; i < kColumns / 2; ++i)
+          sums[i] = sums[i] * shrinks[i >> 1 & 1];
+        pack();
+      }
+    }
+    if (speaks)
+      mbar_arrive(ring_q.empty);
+    ring_q.advance();
+    if (own > 0) {
+      ring_v.wait_full();
+      wgmma_fence();
+      multiply_values();
+      wgmma_wait<0>();
+      wgmma_arrived(sums);
+      ring_v.release(speaks);
+    }
+    // What the other warpgroup's rows see and these do not.
+#pragma unroll 1
+    for (Index span = own; span < spans; ++span) {
+      ring_k.wait_full();
+      ring_k.release(speaks);
+      ring_v.wait_full();
+      ring_v.release(speaks);
+    }
+
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      total[half] = total[half] + shfl_xor(total[half], 1);
+      total[half] = total[half] + shfl_xor(total[half], 2);
+      total[half] = div(1.0f, total[half]);
+    }
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i)
+      sums[i] = sums[i] * total[i >> 1 & 1];
+    give_totals<kColumns, Config::chunk, kVector>(
+        sums, totals, lane, [&](int row, int column, const vec<float, kVector> &y) {
+          Index m = m0 + (warp & 3) * 16 + row;
+          if (m < rows)
+            finish(head, m, (Index)column, y);
+        });
+  }
+}
+
+} // namespace dlc
+#endif // DLC_HAS_WGMMA

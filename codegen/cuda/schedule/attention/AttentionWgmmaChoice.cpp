@@ -1,0 +1,81 @@
+//===- AttentionWgmmaChoice.cpp - Which tile an attention gets on Hopper ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using llvm::divideCeilSigned;
+
+namespace dlc::codegen {
+
+/// Up to this width of values a thread has registers for spans of 128 keys: 64 sums, 64 scores and 32 words of weights.
+static constexpr int64_t kWideHead = 128;
+static constexpr int64_t kWidestHead = 256;
+/// Elements of 16 bits in a line of shared memory.
+static constexpr int64_t kLine = 64;
+/// Stages beyond these hold nothing that is waited for.
+static constexpr int64_t kMostStages = 4;
+
+int64_t WgmmaAttentionTile::chunk(const HeadShape &head) {
+  return std::max(head.depth, head.columns) > kWideHead ? 32 : 64;
+}
+
+int64_t WgmmaAttentionTile::sharedBytes(const HeadShape &head) const {
+  int64_t elements = rows * head.depth + stages * keys * (head.depth + head.columns);
+  return elements * 2 + 8 * 16 * (chunk(head) + 8) * 4 + (3 + 4 * stages) * 8;
+}
+
+llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const HeadShape &head,
+                                                             const GpuModel &gpu) {
+  llvm::SmallVector<WgmmaAttentionTile, 2> tiles;
+  bool hasWidth = head.depth % kLine == 0 && head.depth <= kWidestHead &&
+                  (head.columns == 64 || head.columns == 128 || head.columns == kWidestHead);
+  if (!hasWidth)
+    return tiles;
+  for (int64_t keys : {128, 64}) {
+    WgmmaAttentionTile tile = {keys, kMostStages};
+    while (tile.stages > 1 && tile.sharedBytes(head) > gpu.sharedBytes)
+      --tile.stages;
+    if (tile.stages > 1 && (keys == 64 || head.columns <= kWideHead))
+      tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &shape,
+                       const GpuModel &gpu) {
+  const HeadShape &head = shape.head;
+  const ScheduleRates &rates = gpu.schedules;
+  // A span's products and weights pass side by side, as far as two warpgroups hide each other's.
+  auto scores = double(WgmmaAttentionTile::rows * tile.keys);
+  double products = scores * double(head.depth + head.columns) / gpu.wgmma.products,
+         weights = scores / rates.attentionWeights;
+  double shorter = std::min(products, weights);
+  double span =
+      std::max(products, weights) + (1 - rates.attentionHidden) * shorter + rates.attentionSpan;
+  int64_t tilesOfHead = divideCeilSigned(head.rows, WgmmaAttentionTile::rows);
+  double share = shape.causal ? 0.5 + 0.5 / double(tilesOfHead) : 1;
+  double spans = std::max(1.0, double(divideCeilSigned(head.keys, tile.keys)) * share);
+  // Nothing hides the first scores and the last values.
+  double one = gpu.wgmma.ends + gpu.wgmma.total * double(WgmmaAttentionTile::rows * head.columns) +
+               spans * span + rates.attentionHidden * shorter;
+  // Blocks stay. With a causal mask long tiles come first, and short ones fill the gaps.
+  double turns = double(tilesOfHead * shape.batch) / double(gpu.multiprocessors);
+  turns = shape.causal ? std::max(1.0, turns) : std::ceil(turns);
+  double bytes = double(shape.batch) * double(head.depth + head.columns) * 2 *
+                 (double(head.keys) * share + double(head.rows)) / gpu.bytesOnce;
+  return std::hypot(rates.attentionEnds + turns * one, bytes);
+}
+
+WgmmaAttentionTile chooseWgmmaAttentionTile(const AttentionShape &shape, const GpuModel &gpu) {
+  llvm::SmallVector<WgmmaAttentionTile, 2> tiles = wgmmaAttentionTiles(shape.head, gpu);
+  return *std::min_element(tiles.begin(), tiles.end(), [&](const auto &a, const auto &b) {
+    return estimatedClocks(a, shape, gpu) < estimatedClocks(b, shape, gpu);
+  });
+}
+
+} // namespace dlc::codegen
