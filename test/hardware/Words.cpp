@@ -506,6 +506,23 @@ static std::vector<WordCase> makeCases() {
                                            factors(format, size_t(columns) * 32, 16, true)},
                                           {size_t(64) * columns * 4})});
       }
+  for (auto [suffix, format] : {std::pair("f16", Packed::f16), std::pair("bf16", Packed::bf16)})
+    for (int columns : {64, 128, 256})
+      for (int major : {0, 1}) {
+        std::string name = rt::text("wgmma_held_", suffix, "_", columns, "_", major);
+        cases.push_back(
+            {name,
+             "words90.cu",
+             name,
+             {"wgmma_held", "wgmma_arrived", "wgmma_fence", "wgmma_commit", "wgmma_wait",
+              "fence_async", major ? "wgmma_along_rows" : "wgmma_along_k"},
+             Sameness::bits,
+             true,
+             launch<uint32_t>(
+                 {{1}, {128}, unsigned(columns * 128)},
+                 {factors(format, 1024, 17, true), factors(format, size_t(columns) * 32, 18, true)},
+                 {size_t(64) * columns * 4})});
+      }
   cases.push_back({"gemm90",
                    "gemm90.cu",
                    "gemm90",

@@ -69,6 +69,36 @@ static DLC_DEV void multiply(u8 *memory, const u32 *a, const u32 *b, float *out)
     out[i * 128 + t] = d[i];
 }
 
+// The same with A in registers: eight words a thread, of two times 16 steps of k.
+template <class T, int N, bool ALONG_N>
+static DLC_DEV void multiply_held(u8 *memory, const u32 *a, const u32 *b, float *out) {
+  int t = (int)threadIdx.x;
+  u32 *sb = (u32 *)memory;
+  for (int i = t; i < N * 32; i += 128)
+    sb[i] = b[i];
+  dlc::fence_async();
+  dlc::barrier();
+  float d[N / 2];
+  u32 held[2][4];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    d[i] = 0.0f;
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    held[i / 4][i % 4] = a[t * 8 + i];
+  u64 db = ALONG_N ? dlc::wgmma_along_rows(sb, 8192) : dlc::wgmma_along_k(sb);
+  dlc::wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    dlc::wgmma_held<T, N, ALONG_N>(d, held[k & 1], db + k * (ALONG_N ? 128 : 2), k > 0);
+  dlc::wgmma_commit();
+  dlc::wgmma_wait<0>();
+  dlc::wgmma_arrived(d);
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    out[i * 128 + t] = d[i];
+}
+
 DLC_KERNEL(128) wgmma_f16_64_00(const u32 *a, const u32 *b, float *out) {
   DLC_DYN_SMEM(memory);
   multiply<dlc::f16, 64, 0, 0>(memory, a, b, out);
@@ -164,6 +194,54 @@ DLC_KERNEL(128) wgmma_bf16_256_10(const u32 *a, const u32 *b, float *out) {
 DLC_KERNEL(128) wgmma_bf16_256_11(const u32 *a, const u32 *b, float *out) {
   DLC_DYN_SMEM(memory);
   multiply<dlc::bf16, 256, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_f16_64_0(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::f16, 64, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_f16_64_1(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::f16, 64, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_f16_128_0(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::f16, 128, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_f16_128_1(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::f16, 128, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_f16_256_0(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::f16, 256, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_f16_256_1(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::f16, 256, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_bf16_64_0(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::bf16, 64, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_bf16_64_1(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::bf16, 64, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_bf16_128_0(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::bf16, 128, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_bf16_128_1(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::bf16, 128, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_bf16_256_0(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::bf16, 256, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_bf16_256_1(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held<dlc::bf16, 256, 1>(memory, a, b, out);
 }
 DLC_KERNEL(128) wgmma_tf32_64_00(const u32 *a, const u32 *b, float *out) {
   DLC_DYN_SMEM(memory);
