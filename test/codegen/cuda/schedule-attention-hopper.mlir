@@ -1,15 +1,16 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{hopper=always})' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{hopper=always})' | FileCheck %s --check-prefix=IR --implicit-check-not='{{masked|narrow|across|none|floats}}_sm_90a'
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-select-schedules-cuda{force=merged=attention_wgmma hopper=auto})' | FileCheck %s --check-prefix=FORCED --implicit-check-not='{{masked|narrow|across|none|floats}}_sm_90a'
-// RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-select-schedules-cuda{force=masked=attention_wgmma})' 2>&1 | FileCheck %s --check-prefix=CANNOT
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{hopper=always})' | FileCheck %s --check-prefix=IR --implicit-check-not='{{narrow|across|none|floats}}_sm_90a'
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-select-schedules-cuda{force=merged=attention_wgmma hopper=auto})' | FileCheck %s --check-prefix=FORCED --implicit-check-not='{{narrow|across|none|floats}}_sm_90a'
+// RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-select-schedules-cuda{force=narrow=attention_wgmma})' 2>&1 | FileCheck %s --check-prefix=CANNOT
 // Query, key and value are columns of one matrix, which TMA reads where they lie. The two heads of a sequence stand side by side.
 // IR-DAG: #[[MERGED:.*]] = affine_map<()[s0] -> (384, s0 * 2, 384)>
 // IR: dlx.kernel @merged attributes {{{.*}}schedule = "attention_tensor_cores"{{.*}}variants = [#dlx.variant<kernel = @merged_sm_90a, gpu = 90>{{[],]}}
 // IR: dlx.kernel @merged_sm_90a attributes {block = array<i64: 384, 1, 1>, {{.*}}persistent, plan = #dlx.plan<schedule = "attention_wgmma", numbers = {keys = 128 : i64, stages = 4 : i64}
 // IR-SAME: tensor_maps = [#dlx.tensor_map<input = 0, shape = #{{.*}}, box = [64, 128]>, #dlx.tensor_map<input = 0, shape = #{{.*}}, box = [64, 128]>, #dlx.tensor_map<input = 0, shape = #[[MERGED]], box = [64, 128]>]
-// Other kernels serve scores that read a mask, heads that are no whole lines of shared memory, keys that lie along their columns,
-// keys that there may be none of, and floats.
-// IR: dlx.kernel @masked
+// A mask's addresses take the registers of a longer span.
+// IR: dlx.kernel @masked_sm_90a attributes {{.*}}schedule = "attention_wgmma", numbers = {keys = 64 : i64, stages = 4 : i64}
+// Other kernels serve heads that are no whole lines of shared memory, keys that lie along their columns, keys that there may be
+// none of, and floats.
 // IR: dlx.kernel @narrow
 // IR: dlx.kernel @across
 // IR: dlx.kernel @none
@@ -17,7 +18,7 @@
 // FORCED: dlx.kernel @merged attributes
 // FORCED-SAME: @merged_sm_90a
 // FORCED: dlx.kernel @merged_sm_90a attributes
-// CANNOT: error: kernel 'masked' cannot run by schedule 'attention_wgmma'; it can by attention_tensor_cores
+// CANNOT: error: kernel 'narrow' cannot run by schedule 'attention_wgmma'; it can by attention_tensor_cores
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 4096>, #dl.symbol<"S", 0, 400>]} {
 module @cuda {
 // CHECK-LABEL: {{^}}DLC_KERNEL_OCCUPANCY(384, 1) dlc_merged_sm_90a(

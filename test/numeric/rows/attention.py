@@ -90,6 +90,10 @@ attention_row(("f32", "f16"), (1, 4, "N", 64), (1, 2, "N", 64), (1, 2, "N", 64),
               sizes=(1, 17, 65, 1000), attrs="{enable_gqa = true, is_causal = true}", gqa=True, causal=True)
 attention_row(("f16", "bf16"), (2, 4, "N", 64), (2, 2, 150, 64), (2, 2, 150, 64), (2, 4, "N", 64), "tiles of heads in pairs",
               sizes=SPANS, attrs="{enable_gqa = true}", gqa=True)
+attention_row(("f16", "bf16"), (1, 2, "N", 64), (1, 2, 140, 64), (1, 2, 140, 64), (1, 2, "N", 64), "bool mask, heads of whole lines",
+              mask=("N", 140), kind=("i1", "whole"), sizes=SPANS)
+attention_row(("f16", "bf16"), (2, 2, 70, 128), (2, 2, "N", 128), (2, 2, "N", 128), (2, 2, 70, 128),
+              "float mask, heads of whole lines", mask=(2, 1, 1, "N"), kind=("f32", [-np.inf] * 3 + [-1.5, 0.0, 2.0]), sizes=SPANS)
 attention_row(("f32", "bf16"), (2, 8, "N", 16), (2, 2, "N", 16), (2, 2, "N", 16), (2, 8, "N", 16), "tiles of shared heads",
               sizes=SPANS, attrs="{enable_gqa = true, is_causal = true}", gqa=True, causal=True)
 attention_row(("f32", "f16"), (2, 2, "N", 32), (2, 2, 67, 32), (2, 2, 67, 32), (2, 2, "N", 32), "mask of heads and keys",

@@ -4,7 +4,7 @@
 // Calls attention_wgmma (dlc_attention90.cuh). TMA reads query, key and value where they lie: each
 // is one matrix whose lines are rows or keys, at multiples of 16 bytes, with the head as some of its
 // columns. Heads that share key and value are heads of their own: a tile of one reads as much as a
-// tile of all. Scores that read masks stay with attention_mma.
+// tile of all.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
@@ -164,8 +164,8 @@ Attribute WgmmaAttention::mapOf(const Matrix &matrix, const Side &lines, int64_t
 bool WgmmaAttention::mayServe() {
   // A map of no keys cannot be, unless there are no rows either, and so no launch.
   bool hasKeys = keys.extent == rows.extent || k.smallest(keys.extent).value_or(0) > 0;
-  if (!hasKeys || !parted || elementBytes != 2 || wgmmaAttentionTiles(shape().head).empty() ||
-      shape().masked || !dl::asConstant(depth.extent) || !dl::asConstant(columns.extent))
+  if (!hasKeys || !parted || elementBytes != 2 || wgmmaAttentionTiles(shape()).empty() ||
+      !dl::asConstant(depth.extent) || !dl::asConstant(columns.extent))
     return false;
   auto [query, key, value] = operands();
   return matrixOf(query, rows, depth) && matrixOf(key, keys, depth) &&
@@ -248,7 +248,7 @@ SmallVector<PlannedPart> wgmmaPartsOfAttention(PlanQuestion &question, bool alwa
   AttentionTemplate other(k, *k.attention, ProductUnit::tensorCores);
   WgmmaAttention attention(k, *k.attention);
   AttentionShape shape = attention.shape();
-  auto tiles = wgmmaAttentionTiles(shape.head);
+  auto tiles = wgmmaAttentionTiles(shape);
   auto costsOf = [&](const AttentionShape &ofOther, const AttentionShape &own) {
     std::vector<double> costs = {estimatedClocks(
         chooseAttentionTile(ProductUnit::tensorCores, ofOther, kHopper), ofOther, kHopper)};

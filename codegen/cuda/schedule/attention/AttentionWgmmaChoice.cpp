@@ -17,6 +17,9 @@ static constexpr int64_t kWideHead = 128;
 static constexpr int64_t kWidestHead = 256;
 /// Elements of 16 bits in a line of shared memory.
 static constexpr int64_t kLine = 64;
+/// What a weight takes where its score reads a mask, of what it takes otherwise: a load and its address are about as many
+/// instructions again.
+static constexpr double kMaskedWeights = 2;
 /// Stages beyond these hold nothing that is waited for.
 static constexpr int64_t kMostStages = 4;
 
@@ -29,8 +32,9 @@ int64_t WgmmaAttentionTile::sharedBytes(const HeadShape &head) const {
   return elements * 2 + 8 * 16 * (chunk(head) + 8) * 4 + (3 + 4 * stages) * 8;
 }
 
-llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const HeadShape &head,
+llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const AttentionShape &shape,
                                                              const GpuModel &gpu) {
+  const HeadShape &head = shape.head;
   llvm::SmallVector<WgmmaAttentionTile, 2> tiles;
   bool hasWidth = head.depth % kLine == 0 && head.depth <= kWidestHead &&
                   (head.columns == 64 || head.columns == 128 || head.columns == kWidestHead);
@@ -40,7 +44,7 @@ llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const HeadShape &he
     WgmmaAttentionTile tile = {keys, kMostStages};
     while (tile.stages > 1 && tile.sharedBytes(head) > gpu.sharedBytes)
       --tile.stages;
-    if (tile.stages > 1 && (keys == 64 || head.columns <= kWideHead))
+    if (tile.stages > 1 && (keys == 64 || (head.columns <= kWideHead && !shape.masked)))
       tiles.push_back(tile);
   }
   return tiles;
@@ -53,7 +57,7 @@ double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &sha
   // A span's products and weights pass side by side, as far as two warpgroups hide each other's.
   auto scores = double(WgmmaAttentionTile::rows * tile.keys);
   double products = scores * double(head.depth + head.columns) / gpu.wgmma.products,
-         weights = scores / rates.attentionWeights;
+         weights = scores / rates.attentionWeights * (shape.masked ? kMaskedWeights : 1);
   double shorter = std::min(products, weights);
   double span =
       std::max(products, weights) + (1 - rates.attentionHidden) * shorter + rates.attentionSpan;
@@ -72,7 +76,7 @@ double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &sha
 }
 
 WgmmaAttentionTile chooseWgmmaAttentionTile(const AttentionShape &shape, const GpuModel &gpu) {
-  llvm::SmallVector<WgmmaAttentionTile, 2> tiles = wgmmaAttentionTiles(shape.head, gpu);
+  llvm::SmallVector<WgmmaAttentionTile, 2> tiles = wgmmaAttentionTiles(shape, gpu);
   return *std::min_element(tiles.begin(), tiles.end(), [&](const auto &a, const auto &b) {
     return estimatedClocks(a, shape, gpu) < estimatedClocks(b, shape, gpu);
   });

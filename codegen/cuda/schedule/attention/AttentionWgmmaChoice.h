@@ -20,9 +20,9 @@ struct WgmmaAttentionTile {
   bool operator==(const WgmmaAttentionTile &) const = default;
 };
 
-/// The tiles for heads of this width whose sums, scores and weights have registers and whose stages have room, from long
-/// spans to short ones; none for other widths.
-llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const HeadShape &head,
+/// The tiles whose sums, scores and weights have registers, beside the addresses of a mask, and whose stages have room,
+/// from long spans to short ones; none for heads of other widths than the template takes.
+llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const AttentionShape &shape,
                                                              const GpuModel &gpu = kHopper);
 
 /// Clocks that the attention is estimated to take. Its rows are those of one head.

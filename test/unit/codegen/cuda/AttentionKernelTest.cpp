@@ -380,6 +380,23 @@ TEST_P(WgmmaAttentionTest, SpecialNumbers) {
     check({rows, 4}, kHalf, Fill::special);
 }
 
+// Masks of heads, of keys and of both, also beside a causal one.
+TEST_P(WgmmaAttentionTest, Masks) {
+  for (const char *mask : {"s1, 1, 1", "150", "s1, s0, 150"})
+    for (bool causal : {false, true}) {
+      Head head = headOf("f16", 64, 64, "150");
+      head.mask = mask, head.maskType = "f16", head.causal = causal;
+      loadWgmma(head);
+      EXPECT_EQ(config("tile_n"), 64) << text();
+      check({130, 2}, kHalf);
+    }
+  Head head = headOf("bf16", 128, 128, "150");
+  head.mask = "s0, 150", head.maskType = "i1";
+  loadWgmma(head);
+  for (int64_t rows : {1, 33, 130})
+    check({rows, 3}, toleranceOf("bf16"));
+}
+
 // A map of the scores that is more than their scale.
 TEST_P(WgmmaAttentionTest, LeastNumbers) {
   Head head = headOf("bf16", 64, 64, "70");
