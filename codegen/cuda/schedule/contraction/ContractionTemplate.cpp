@@ -315,12 +315,12 @@ ProductShape ContractionTemplate::shape(int64_t most) const {
 }
 
 bool ContractionTemplate::mayShareTiles() const {
-  // The memory that takes parts takes floats. Where wgmma pays, tiles are many.
+  // The memory that takes parts takes floats. Where wgmma pays for all shapes, tiles are many.
   dlx::KernelOp kernel = k.body.getKernel();
   bool may = !bytes && !k.body.getPool() && k.mayExchange();
   if (kernel.getVariants())
     for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
-      may &= variant.getGpu() == 0;
+      may &= variant.getGpu() == 0 || variant.getOf();
   return may;
 }
 

@@ -3,11 +3,13 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-select-schedules-cuda)' | FileCheck %s --check-prefix=AUTO
 // A convolution has a further kernel for sm_90a that gathers its rows, or with the channels first in its result its columns,
 // while TMA brings the filters. None where channels are no multiple of 16 bytes, where something is computed on their way in,
-// for floats, and for groups.
+// for floats, and for groups. Beside it blocks of other GPUs, and of few images, still share tiles.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
 // PLAN-DAG: @padded_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, gathered = 1 : i64, stages = {{[0-9]+}} : i64, taps = 9 : i64, tile_n = {{[0-9]+}} : i64}
 // AUTO: dlx.kernel @padded attributes {{.*}}variants = [#dlx.variant<kernel = @padded_for{{[0-9]+to[0-9]+}}_sm_90a
+// AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}}_sm_90a
+// AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}} attributes {{.*}}schedule = "tensor_cores", numbers = {parts = {{[2-9]}} : i64
 // CHECK-LABEL: {{^}}DLC_KERNEL(384) dlc_padded_sm_90a(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
