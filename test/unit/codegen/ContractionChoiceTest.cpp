@@ -44,6 +44,39 @@ TEST(ContractionChoiceTest, Table) {
   }
 }
 
+// Convolutions of ResNet-50 at batch 32 by wgmma. Threads copy slower than TMA, and find rows first; memory gives the image
+// once, not once a tap.
+TEST(ContractionChoiceTest, GatheredOperands) {
+  struct Convolution {
+    const char *what;
+    ProductShape shape;
+    int64_t taps, n;
+  };
+  for (const Convolution &c : {Convolution{"3x3 of 64", {100352, 64, 576, 1, 2}, 9, 64},
+                               Convolution{"3x3 of 128", {25088, 128, 1152, 1, 2}, 9, 128},
+                               Convolution{"3x3 of 256", {6272, 256, 2304, 1, 2}, 9, 128},
+                               Convolution{"1x1, strided", {25088, 512, 256, 1, 2}, 1, 256}}) {
+    WgmmaTile gathers = {0, 0, 0, Gathered::rows, c.taps}, once = {0, 0, 0, Gathered::rows, 1};
+    WgmmaTile chosen = chooseWgmmaTile(c.shape, gathers);
+    EXPECT_EQ(chosen.n, c.n) << c.what;
+    EXPECT_EQ(chosen.gathered, Gathered::rows);
+    EXPECT_EQ(chosen.taps, c.taps);
+    for (const WgmmaTile &tile : wgmmaTiles()) {
+      EXPECT_LE(estimatedClocks(chosen, c.shape), estimatedClocks(tile.fedAs(gathers), c.shape));
+      EXPECT_GE(estimatedClocks(tile.fedAs(once), c.shape), estimatedClocks(tile, c.shape));
+    }
+  }
+  ProductShape few = {100352, 64, 576, 1, 2};
+  WgmmaTile repeated = chooseWgmmaTile(few, {0, 0, 0, Gathered::rows, 9}),
+            apart = repeated.fedAs({0, 0, 0, Gathered::rows, 1});
+  EXPECT_LT(estimatedClocks(repeated, few), estimatedClocks(apart, few));
+  // Half of a tile's rows where they are the columns, half of the copies.
+  ProductShape shape = {128, 64, 65536, 1, 2};
+  WgmmaTile tile = wgmmaTiles().back(), rows = {0, 0, 0, Gathered::rows, 9},
+            columns = {0, 0, 0, Gathered::columns, 9};
+  EXPECT_LT(estimatedClocks(tile.fedAs(columns), shape), estimatedClocks(tile.fedAs(rows), shape));
+}
+
 // Bytes are multiplied twice as fast as halves, and half as many of them are copied: about half the
 // time.
 TEST(ContractionChoiceTest, BytesTakeHalfTheTime) {
