@@ -101,19 +101,19 @@ DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const
 /// The map's boxes are slabs: 128 bytes of k by ROWS rows, or 64 rows by the slab's steps of k.
 template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapped_operand {
   using slab = wgmma_slab<T, ROWS, ALONG_ROWS>;
-  static constexpr bool kGathers = false, kAlongRows = ALONG_ROWS;
+  enum { kGathers = 0, kAlongRows = ALONG_ROWS }; // no variables, of which PTX would tell
 
   const tensor_map *map;
   const FL &line;
-  int first = 0, row = 0;
+  int first = 0, tile = 0;
 
-  DLC_DEV void begin(Index batch, Index tile) {
+  DLC_DEV void begin(Index batch, Index at) {
     first = (int)line(batch);
-    row = (int)tile * ROWS;
+    tile = (int)at;
   }
   DLC_DEV void bring(u8 *stage, u64 *full, Index step) {
     if (threadIdx.x == 0)
-      slab::load(stage, map, full, row, (int)step * slab::kDepth, first);
+      slab::load(stage, map, full, tile * ROWS, (int)step * slab::kDepth, first);
   }
 };
 
@@ -122,7 +122,7 @@ template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
   using T = typename Config::type;
   using Index = typename Config::index;
   using slab = wgmma_slab<T, ROWS, false>;
-  static constexpr bool kGathers = true, kAlongRows = false;
+  enum { kGathers = 1, kAlongRows = 0 };
 
   const T *base;
   Index rows, depth;
@@ -139,8 +139,8 @@ template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
 /// The arrivals of a warp of the first warpgroup at `full`, for slabs of which it has copied a part. They are made as late
 /// as half of the ring, so that several slabs are on their way; consumers have the other half.
 template <int STAGES> struct late_arrivals {
-  static constexpr int kLag = STAGES / 2;
-  static_assert(kLag <= STAGES - 2, "a stage is given free after the next one has arrived");
+  enum { kLag = STAGES / 2 };
+  static_assert((int)kLag <= STAGES - 2, "a stage is given free after the next one has arrived");
   int stage = 0, waiting = 0;
 
   /// After the copies of a slab.
@@ -189,9 +189,9 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   using SlabB = typename B::slab;
   constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
                 kVector = Config::vector, kChunk = Config::chunk, kPitch = totals_pitch(kChunk);
-  constexpr bool kGathers = A::kGathers || B::kGathers;
+  constexpr bool kGathers = A::kGathers != 0 || B::kGathers != 0;
   constexpr u32 kMapped =
-      (A::kGathers ? 0 : SlabA::kBytes) + (B::kGathers ? 0 : SlabB::kBytes); // of a stage
+      (A::kGathers != 0 ? 0 : SlabA::kBytes) + (B::kGathers != 0 ? 0 : SlabB::kBytes); // of a stage
 
   DLC_DYN_SMEM(smem);
   u8 *stages_a = smem, *stages_b = stages_a + kStages * SlabA::kBytes;
@@ -236,8 +236,11 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
         mbar_wait(empty + stage, phase ^ 1);
         if (thread == 0)
           mbar_expect_tx(full + stage, kMapped);
-        a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
+        if constexpr (A::kGathers == 0)
+          a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
         b.bring(stages_b + stage * SlabB::kBytes, full + stage, step);
+        if constexpr (A::kGathers != 0) // TMA comes first: it goes on by itself
+          a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
         if constexpr (kGathers)
           arrivals.commit(full);
         advance();
@@ -268,8 +271,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
       wgmma_fence();
 #pragma unroll
       for (int kk = 0; kk < 4; ++kk)
-        wgmma<T, kTileN, A::kAlongRows, B::kAlongRows>(d, SlabA::at(stage_a, first, kk),
-                                                       SlabB::at(stage_b, 0, kk), true);
+        wgmma<T, kTileN, A::kAlongRows != 0, B::kAlongRows != 0>(d, SlabA::at(stage_a, first, kk),
+                                                                 SlabB::at(stage_b, 0, kk), true);
       wgmma_commit();
       // One slab stays in work; the one before it is free.
       wgmma_wait<1>();
