@@ -22,10 +22,34 @@ class FoldBatchNorm : public impl::FoldBatchNormBase<FoldBatchNorm> {
 
 } // namespace
 
-/// The product before `norm` whose channels are dim 1 of its result, so that a batch norm scales
-/// its weight.
-static Operation *scalableProducer(dl::BatchNormOp norm) {
-  Operation *op = norm.getX().getDefiningOp();
+/// The op between a transposed convolution and `norm`, which lays channels out as pixels; null where
+/// there is none.
+static dl::DepthToSpaceOp pixelsBefore(dl::BatchNormOp norm) {
+  auto pixels = norm.getX().getDefiningOp<dl::DepthToSpaceOp>();
+  return pixels && pixels->hasOneUse() && sameAnnotations(pixels, norm) ? pixels
+                                                                        : dl::DepthToSpaceOp();
+}
+
+/// A number for each channel of the result of `pixels` becomes one for each channel of what that
+/// reads, which are (groups, phases, channels of a group).
+static Value perPhase(dl::Builder &b, Value vector, dl::DepthToSpaceOp pixels) {
+  if (!pixels)
+    return vector;
+  int64_t channels = dl::typeOf(vector).getDimSize(0), groups = pixels.getGroups(),
+          phases = llvm::product_of(pixels.getBlock());
+  auto dims = [&](ArrayRef<int64_t> sizes) {
+    return llvm::map_to_vector<4>(
+        sizes, [&](int64_t size) { return dl::constantDim(size, b.getContext()); });
+  };
+  Value apart = b.reshape(vector, dims({groups, 1, channels / groups}));
+  Value repeated = b.broadcast(apart, dims({groups, phases, channels / groups}));
+  return b.reshape(repeated, dims({groups * phases * (channels / groups)}));
+}
+
+/// The product before `norm`, or before `pixels`, whose channels are dim 1 of its result, so that a
+/// batch norm scales its weight.
+static Operation *scalableProducer(dl::BatchNormOp norm, dl::DepthToSpaceOp pixels) {
+  Operation *op = (pixels ? pixels.getX() : norm.getX()).getDefiningOp();
   if (!op || !op->hasOneUse() || !sameAnnotations(op, norm))
     return nullptr;
   if (isa<dl::Conv1dOp, dl::Conv2dOp, dl::Conv3dOp>(op))
@@ -37,7 +61,8 @@ static Operation *scalableProducer(dl::BatchNormOp norm) {
 }
 
 static bool fold(dl::BatchNormOp norm, WeightDependence &known) {
-  Operation *producer = scalableProducer(norm);
+  dl::DepthToSpaceOp pixels = pixelsBefore(norm);
+  Operation *producer = scalableProducer(norm, pixels);
   // A fold in half precision would round every weight once more.
   if (!producer || !isWideFloat(norm))
     return false;
@@ -48,24 +73,32 @@ static bool fold(dl::BatchNormOp norm, WeightDependence &known) {
     return false;
 
   dl::Builder b(norm);
-  Value mean = norm.getRunningMean(), scale = scaleOf(norm, b);
+  auto spread = [&](Value vector) { return perPhase(b, vector, pixels); };
+  Value scale = spread(scaleOf(norm, b)), mean = spread(norm.getRunningMean());
   bool affine = norm.getAffine().size() == 2;
   // (bias - mean) * scale + shift
   Value bias = weights.size() > 1 ? b.make<dl::SubOp>(weights[1], mean) : b.make<dl::NegOp>(mean);
   bias = b.make<dl::MulOp>(bias, scale);
   if (affine)
-    bias = b.make<dl::AddOp>(bias, norm.getAffine()[1]);
+    bias = b.make<dl::AddOp>(bias, spread(norm.getAffine()[1]));
   Value weight = b.make<dl::MulOp>(weights[0], alongDim(b, scale, dl::dimsOf(weights[0]), 0));
 
   Location loc = FusedLoc::get(b.getContext(), {producer->getLoc(), norm.getLoc()});
   OperationState state(loc, producer->getName(), ValueRange{producer->getOperand(0), weight, bias},
                        producer->getResultTypes(), producer->getAttrs());
   Operation *folded = b.create(state);
+  SmallVector<Operation *> replaced = {norm, producer};
+  if (pixels) {
+    Value product = folded->getResult(0);
+    folded = b.clone(*pixels);
+    folded->setOperand(0, product);
+    replaced.insert(replaced.begin() + 1, pixels);
+  }
   norm.getResult().replaceAllUsesWith(folded->getResult(0));
-  known.forget(norm);
-  known.forget(producer);
-  norm.erase();
-  producer->erase();
+  for (Operation *op : replaced) {
+    known.forget(op);
+    op->erase();
+  }
   return true;
 }
 

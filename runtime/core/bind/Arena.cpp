@@ -5,6 +5,7 @@
 #include "runtime/core/Checked.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 using namespace dlc::rt;
@@ -46,6 +47,19 @@ std::optional<Placement> dlc::rt::placeBuffers(const std::vector<Lifetime> &requ
     byOffset.insert(at, index);
   }
   return result;
+}
+
+int64_t dlc::rt::mostAlive(const std::vector<Lifetime> &requests, int64_t alignment) {
+  std::map<uint32_t, int64_t> changes; // by the command before which they happen
+  for (const Lifetime &request : requests) {
+    int64_t size = (request.bytes + alignment - 1) / alignment * alignment;
+    changes[request.first] += size;
+    changes[request.last + 1] -= size;
+  }
+  int64_t alive = 0, most = 0;
+  for (auto [command, change] : changes)
+    most = std::max(most, alive += change);
+  return most;
 }
 
 bool dlc::rt::isSound(const std::vector<Lifetime> &requests, const Placement &placement,

@@ -119,3 +119,25 @@ func.func @no_fuse(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %1 = dl.batch_norm %0, %m, %v {dl.no_fuse} : (tensor<2x4x8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8xf32>
   return %1 : tensor<2x4x8xf32>
 }
+
+// -----
+
+// A transposed convolution: its channels are laid out as pixels, in four phases of two groups of three.
+// CHECK-LABEL: @transposed
+// CHECK: %[[PARTS:.*]] = dl.reshape %{{.*}} -> tensor<2x1x3xf32>
+// CHECK: %[[PHASES:.*]] = dl.broadcast %[[PARTS]] {{.*}} -> tensor<2x4x3xf32>
+// CHECK: %[[SCALE:.*]] = dl.reshape %[[PHASES]] {{.*}} -> tensor<24xf32>
+// CHECK: %[[BIAS:.*]] = dl.mul %{{.*}}, %[[SCALE]] : (tensor<24xf32>, tensor<24xf32>)
+// CHECK: %[[WEIGHT:.*]] = dl.mul %{{.*}}, %{{.*}} : (tensor<24x2x2x2xf32>, tensor<24x2x2x2xf32>)
+// CHECK: %[[PRODUCT:.*]] = dl.conv2d %{{.*}}, %[[WEIGHT]], %[[BIAS]] {groups = 2 : i64
+// CHECK: %[[PIXELS:.*]] = dl.depth_to_space %[[PRODUCT]] {block = array<i64: 2, 2>
+// CHECK: return %[[PIXELS]]
+func.func @transposed(%x: tensor<2x4x8x8xf32>) -> tensor<2x6x14x14xf32> {
+  %w = dl.weight "w" : tensor<24x2x2x2xf32>
+  %m = dl.weight "m" : tensor<6xf32>
+  %v = dl.weight "v" : tensor<6xf32>
+  %0 = dl.conv2d %x, %w {groups = 2 : i64} : (tensor<2x4x8x8xf32>, tensor<24x2x2x2xf32>) -> tensor<2x24x7x7xf32>
+  %1 = dl.depth_to_space %0 {block = array<i64: 2, 2>, crop = array<i64: 0, 0, 0, 0>, groups = 2 : i64} : (tensor<2x24x7x7xf32>) -> tensor<2x6x14x14xf32>
+  %2 = dl.batch_norm %1, %m, %v : (tensor<2x6x14x14xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x14x14xf32>
+  return %2 : tensor<2x6x14x14xf32>
+}

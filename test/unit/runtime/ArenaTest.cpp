@@ -47,11 +47,12 @@ TEST(Arena, RandomPlacementsAreSoundAndAboveTheLowerBound) {
       int64_t alive = 0;
       for (const Lifetime &request : requests)
         if (request.first <= time && time <= request.last)
-          alive += request.bytes;
+          alive += align(request.bytes);
       peak = std::max(peak, alive);
     }
     for (const Lifetime &request : requests)
       sum += align(request.bytes);
+    EXPECT_EQ(mostAlive(requests, 64), peak);
     EXPECT_GE(placement->bytes, peak);
     EXPECT_LE(placement->bytes, sum);
   }

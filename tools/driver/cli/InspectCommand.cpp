@@ -3,8 +3,10 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/bind/Arena.h"
 #include "runtime/cuda/driver/Architecture.h"
 #include "runtime/cuda/kernels/Kernels.h"
+#include "runtime/schema/KernelAbi.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/Json.h"
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace {
 struct InspectOptions {
@@ -167,6 +170,37 @@ static std::string sizeOf(const rt::Module &module, const schema::Program &progr
   return open + (constant ? " + " + std::to_string(constant) : "") + " bytes, before reuse";
 }
 
+/// Where the buffers of a run share memory, if their sizes are known before shapes are bound.
+struct ArenaSize {
+  int64_t bytes, alive; // that it takes, and that are in use at the same time, at most
+};
+static std::optional<ArenaSize> arenaOf(const rt::Module &module, const schema::Program &program) {
+  std::vector<rt::Lifetime> requests;
+  if (program.buffers())
+    for (const auto *buffer : *program.buffers()) {
+      if (buffer->storage() != schema::Storage::arena)
+        continue;
+      auto bytes = module.expressions().constant(buffer->bytes());
+      if (!bytes)
+        return std::nullopt;
+      requests.push_back({*bytes, buffer->first_use(), buffer->last_use()});
+    }
+  auto placement = rt::placeBuffers(requests, abi::kBufferAlignment);
+  if (!placement)
+    return std::nullopt;
+  return ArenaSize{placement->bytes, rt::mostAlive(requests, abi::kBufferAlignment)};
+}
+
+static std::string describeArena(const rt::Module &module, const schema::Program &program) {
+  std::optional<ArenaSize> arena = arenaOf(module, program);
+  if (!arena)
+    return sizeOf(module, program, schema::Storage::arena);
+  std::string text = rt::byteCount(static_cast<uint64_t>(arena->bytes));
+  if (arena->alive < arena->bytes)
+    text += " (" + rt::byteCount(static_cast<uint64_t>(arena->alive)) + " in use at once)";
+  return text;
+}
+
 static void describeProgram(const rt::Module &module, const schema::Program &program,
                             std::string &out) {
   ProgramFacts facts = factsOf(module, program);
@@ -179,7 +213,7 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
     out += "  code for " + arch + ": " + rt::byteCount(static_cast<uint64_t>(bytes)) + "\n";
   out += "  memory: weights " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) +
          ", made at load " + sizeOf(module, program, schema::Storage::persistent) +
-         ", intermediate " + sizeOf(module, program, schema::Storage::arena) + "\n";
+         ", intermediate " + describeArena(module, program) + "\n";
   out += "  kernels (launches in a run + at load)\n";
   uint32_t index = 0;
   if (program.kernels())
@@ -289,7 +323,9 @@ static std::string describeJson(const rt::Module &module) {
       json.string(arch);
     json.endArray();
     json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
-    json.string("arena", sizeOf(module, *program, schema::Storage::arena));
+    json.string("arena", describeArena(module, *program));
+    if (std::optional<ArenaSize> arena = arenaOf(module, *program))
+      json.integer("arena_bytes", arena->bytes).integer("arena_in_use_bytes", arena->alive);
     json.beginArray("kernels");
     uint32_t index = 0;
     std::vector<std::string> identities = identitiesOf(module, *program);
