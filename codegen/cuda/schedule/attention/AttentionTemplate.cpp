@@ -385,13 +385,6 @@ AttentionShape AttentionTemplate::shape() const {
           })};
 }
 
-AttentionShape AttentionTemplate::with(AttentionShape shape, ArrayRef<int64_t> values) {
-  shape.head.rows = values[0];
-  shape.head.keys = values[1];
-  shape.batch = values[2];
-  return shape;
-}
-
 AttentionTile AttentionTemplate::tileFor(const AttentionShape &shape) const {
   // Launches at load have no memory to meet in.
   return chooseAttentionTile(unit, shape, k.gpu(), k.mayExchange(), k.gpu(kAmpere));

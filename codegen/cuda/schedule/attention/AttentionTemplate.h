@@ -29,7 +29,12 @@ public:
     return {rows.extent, keys.extent, batch.extent};
   }
   /// The same shape with other values of extents().
-  static AttentionShape with(AttentionShape shape, llvm::ArrayRef<int64_t> values);
+  static AttentionShape with(AttentionShape shape, llvm::ArrayRef<int64_t> values) {
+    shape.head.rows = values[0];
+    shape.head.keys = values[1];
+    shape.batch = values[2];
+    return shape;
+  }
   /// The tile that suits `shape`. Whether blocks may share it depends on the other shapes, too.
   AttentionTile tileFor(const AttentionShape &shape) const;
   /// Whether the kernel may run with this tile at all of its shapes: those that share one meet at a
