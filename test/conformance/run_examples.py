@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The networks of examples/ against PyTorch in f64, and two promises about them: the same source gives the same file,
-byte for byte, and the number of threads never changes a bit of the result. What keeps kernels of three of them apart has a reason."""
+byte for byte, and the number of threads never changes a bit of the result."""
 import os
 import re
 import subprocess
@@ -10,7 +10,6 @@ import tempfile
 import numpy as np
 import torch
 
-import explained_edges
 import keras_oracle
 from cases import Cases, Failure
 from dlc_tool import BUILD, ROOT, compile_model, dlc, expect_close, run_model
@@ -195,7 +194,6 @@ def main():
     transformer(cases, "gpt2", {"VOCAB": 50, "WIDTH": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, gpt2, gpt2_inputs,
                 ("logits",))
     matrix_product(cases)
-    explained_edges.run(cases)
     return cases.finish()
 
 

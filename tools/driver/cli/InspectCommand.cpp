@@ -195,10 +195,7 @@ static std::string describeArena(const rt::Module &module, const schema::Program
   std::optional<ArenaSize> arena = arenaOf(module, program);
   if (!arena)
     return sizeOf(module, program, schema::Storage::arena);
-  std::string text = rt::byteCount(static_cast<uint64_t>(arena->bytes));
-  if (arena->alive < arena->bytes)
-    text += " (" + rt::byteCount(static_cast<uint64_t>(arena->alive)) + " in use at once)";
-  return text;
+  return rt::byteCount(static_cast<uint64_t>(arena->bytes));
 }
 
 static void describeProgram(const rt::Module &module, const schema::Program &program,
