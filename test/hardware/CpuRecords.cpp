@@ -144,15 +144,26 @@ Record *CpuRecords::find(const schema::Buffer &buffer, const std::string &kernel
   rule.roundings = dtype == DLC_F16 || dtype == DLC_BF16 ? kNarrowRoundings
                    : dtype == DLC_F32 && bits < 24       ? kFactorRoundings
                                                          : kRoundings;
+  // Several may be near enough: a buffer of which parts are still to be written, where values are so
+  // large that the others are nothing beside them. The nearest has the most bytes in common.
+  Record *nearest = nullptr;
+  size_t mostEqual = 0;
   for (Record *record : candidates) {
     std::string off =
         difference(dtype, rule, bits, bytes.data(), record->bytes.data(), bytes.size());
-    if (off.empty())
-      return record;
     if (problem.empty())
       problem = off;
+    if (!off.empty())
+      continue;
+    size_t equal = 0;
+    for (size_t i = 0; i < bytes.size(); ++i)
+      equal += bytes[i] == record->bytes[i];
+    if (!nearest || equal > mostEqual) {
+      nearest = record;
+      mostEqual = equal;
+    }
   }
-  if (problem.empty())
+  if (!nearest && problem.empty())
     problem = kNoCounterpart;
-  return nullptr;
+  return nearest;
 }

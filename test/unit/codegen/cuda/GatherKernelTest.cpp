@@ -228,7 +228,8 @@ TEST_P(PlantedGatherTest, NoWaitForTheCopies) {
 }
 // One lane speaks for the copies of all.
 TEST_P(PlantedGatherTest, NoBarrierOfTheWarp) {
-  expectReport("dlc_contract90.cuh", "    warp_barrier();\n", "race: wgmma at ");
+  expectReport("dlc_contract90.cuh",
+               "    warp_barrier(); // one lane speaks for the copies of all\n", "race: wgmma at ");
 }
 // Padding that is read: before the first image and after the last one there is none.
 TEST_P(PlantedGatherTest, NoTestOfTheTap) {
