@@ -163,7 +163,7 @@ template <int STAGES> struct late_arrivals {
 
 private:
   DLC_DEV void arrive(u64 *full) {
-    fence_async(); // the copies are plain stores, wgmma reads asynchronously
+    fence_async();  // the copies are plain stores, wgmma reads asynchronously
     warp_barrier(); // one lane speaks for the copies of all
     if ((threadIdx.x & 31) == 0)
       mbar_arrive(full + stage);

@@ -219,7 +219,7 @@ protected:
 // The copies are stores of threads, which the asynchronous units see after a fence alone.
 TEST_P(PlantedGatherTest, NoFence) {
   expectReport("dlc_contract90.cuh",
-               "    fence_async(); // the copies are plain stores, wgmma reads asynchronously\n",
+               "    fence_async();  // the copies are plain stores, wgmma reads asynchronously\n",
                "missing fence: wgmma at ");
 }
 // A slab that is said to be there while its copies are on their way.
