@@ -216,8 +216,8 @@ private:
     llvm::SmallVector<BoundsTest> tests;
   };
   Place placeOf(const Reads &reads, unsigned access) const;
-  /// A walk over the bodies that a call emits, each once at an index. It ends, and gives false, where
-  /// one of its functions does; either may be null.
+  /// A walk over the bodies that a call emits, each once at an index. It ends, and gives false,
+  /// where one of its functions does; either may be null.
   struct Walk {
     /// Called for each body with the places at which it reads, before what it reads.
     llvm::function_ref<bool(const Reads &, llvm::ArrayRef<Place>)> enter;

@@ -14,10 +14,10 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Bounds of a kernel's parameters and of the bodies in its code, far above what models need. A body
-/// is a line of text or several, and a level of calls while a chain of ops is emitted. Few ops can
-/// make many: a concat of a value with itself reads it in two places, and a row of n such pairs reads
-/// the first value in 2^n.
+/// Bounds of a kernel's parameters and of the bodies in its code, far above what models need. A
+/// body is a line of text or several, and a level of calls while a chain of ops is emitted. Few ops
+/// can make many: a concat of a value with itself reads it in two places, and a row of n such pairs
+/// reads the first value in 2^n.
 static constexpr size_t kMostInputs = 32;
 static constexpr int64_t kMostBodies = 96;
 
@@ -348,8 +348,8 @@ int64_t placesRead(Operation *reader, const LoopNest &nest, Value value) {
 static constexpr const char *kTwoRoots =
     "both have a reduction, a window or a contraction, and no kernel computes these two";
 
-/// Rules for a reader of whatever kind, which reads `value` in so many `places`. `isFree` says that what the producer computes of
-/// weights costs nothing where it is read.
+/// Rules for a reader of whatever kind, which reads `value` in so many `places`. `isFree` says that
+/// what the producer computes of weights costs nothing where it is read.
 static std::string whyNotJoin(const FusionGroup &producer, Value value, const FusionGroup &consumer,
                               Operation *reader, int64_t places, bool isFree) {
   if (producer.isAlone)

@@ -61,14 +61,14 @@ private:
   llvm::DenseMap<mlir::Operation *, bool> known;
 };
 
-/// In how many places the code of `reader`, which has the loops `nest`, computes `value`: reads at the
-/// same index share one.
+/// In how many places the code of `reader`, which has the loops `nest`, computes `value`: reads at
+/// the same index share one.
 int64_t placesRead(mlir::Operation *reader, const LoopNest &nest, mlir::Value value);
 
 /// Why `op`, which stands alone, is a kernel of its own.
 std::string whyAlone(mlir::Operation *op);
-/// Why the code of `consumer`, which computes the value of `producer` in so many `places`, would be too
-/// long with it, or have too many inputs; empty where it would not.
+/// Why the code of `consumer`, which computes the value of `producer` in so many `places`, would be
+/// too long with it, or have too many inputs; empty where it would not.
 std::string whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer, int64_t places);
 /// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; empty where it
 /// can. `reader`, which has the loops `nest`, reads `value`.

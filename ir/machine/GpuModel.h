@@ -130,15 +130,15 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
                                              .shared = 100,
                                              .states = 24};
 
-/// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
-/// modelled for all others. `attentionProducts`, `attentionShared`, `attentionWeights` to
+/// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv),
+/// and modelled for all others. `attentionProducts`, `attentionShared`, `attentionWeights` to
 /// `attentionSpan` and `issued` to `gatherBegins` are modelled for the H100, too. The first two are
-/// from instructions: 64 rows and 64 keys of 64 take 580 of each of four warps (446 where a warp has 32
-/// rows), and attention kernels measured before issued 0.62 a clock of a scheduler. Weights are
-/// bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions of each
-/// of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is what copies by
-/// threads reach in contract_mma (`mma.bytes`); rows are found in some 150 instructions of a warp, one
-/// after the other.
+/// from instructions: 64 rows and 64 keys of 64 take 580 of each of four warps (446 where a warp
+/// has 32 rows), and attention kernels measured before issued 0.62 a clock of a scheduler. Weights
+/// are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions
+/// of each of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is
+/// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
+/// instructions of a warp, one after the other.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,

@@ -95,8 +95,8 @@ static Body bodyOf(const PlannedFusion &group) {
   return body;
 }
 
-/// An entry for each input that other kernels write, perhaps seen through views: one, or those whose
-/// results a dl.cat joins.
+/// An entry for each input that other kernels write, perhaps seen through views: one, or those
+/// whose results a dl.cat joins.
 ArrayAttr FusionBuilder::edgesOf(const Body &body) {
   SmallVector<Attribute> entries;
   for (auto [number, input] : llvm::enumerate(body.inputs)) {

@@ -61,7 +61,7 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
         (results.size() > 1 && dl::getLayout(before) != dl::getLayout(after)) ||
         !readsAtOwnIndex(reader, value))
       continue;
-    // What each result is made of is computed where that is stored.
+    // The kernel computes the values that a result is made of once for each result that it stores.
     if (!whyTooLarge(*writer, reader, results.size()).empty() ||
         plan.dependsThroughOther(reader, *writer))
       continue;

@@ -22,8 +22,8 @@ class FoldBatchNorm : public impl::FoldBatchNormBase<FoldBatchNorm> {
 
 } // namespace
 
-/// The op between a transposed convolution and `norm`, which lays channels out as pixels; null where
-/// there is none.
+/// The op between a transposed convolution and `norm`, which lays channels out as pixels; null
+/// where there is none.
 static dl::DepthToSpaceOp pixelsBefore(dl::BatchNormOp norm) {
   auto pixels = norm.getX().getDefiningOp<dl::DepthToSpaceOp>();
   return pixels && pixels->hasOneUse() && sameAnnotations(pixels, norm) ? pixels

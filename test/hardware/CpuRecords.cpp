@@ -144,8 +144,8 @@ Record *CpuRecords::find(const schema::Buffer &buffer, const std::string &kernel
   rule.roundings = dtype == DLC_F16 || dtype == DLC_BF16 ? kNarrowRoundings
                    : dtype == DLC_F32 && bits < 24       ? kFactorRoundings
                                                          : kRoundings;
-  // Several may be near enough: a buffer of which parts are still to be written, where values are so
-  // large that the others are nothing beside them. The nearest has the most bytes in common.
+  // Several may be near enough: a buffer of which parts are still to be written, where values are
+  // so large that the others are nothing beside them. The nearest has the most bytes in common.
   Record *nearest = nullptr;
   size_t mostEqual = 0;
   for (Record *record : candidates) {

@@ -45,10 +45,10 @@ public:
   /// Runs the CPU program, one command at a time, and records what each of them writes.
   rt::Status record(const rt::Binding &binding);
 
-  /// The record that `bytes` agree with, the one with the most bytes in common if there are several:
-  /// then those that no buffer has been found to hold before others, and of these the one of the
-  /// kernel of the same name. Null where there is none; `problem` then
-  /// tells how far the likeliest one is off. The record is part of `all`.
+  /// The record that `bytes` agree with, the one with the most bytes in common if there are
+  /// several: then those that no buffer has been found to hold before others, and of these the one
+  /// of the kernel of the same name. Null where there is none; `problem` then tells how far the
+  /// likeliest one is off. The record is part of `all`.
   Record *find(const schema::Buffer &buffer, const std::string &kernel, const Bytes &bytes,
                std::string &problem);
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(query key^T) value without the scores in memory, by TMA and wgmma (FlashAttention-3, Shah
-// et al. 2024). A block has three warpgroups: the first warp of the first one lets TMA bring queries,
-// and keys and values a span at a time, each into a ring of stages of its own; the two others have 64
-// rows of queries each. Scores stay in registers, where they become weights, which are the operand in
-// registers of the product with the values. While tensor cores multiply these, the next span's scores
-// become weights. Blocks stay and take tile after tile, so that the next one's queries and keys arrive
-// while the last one's rows leave.
+// et al. 2024). A block has three warpgroups: the first warp of the first one lets TMA bring
+// queries, and keys and values a span at a time, each into a ring of stages of its own; the two
+// others have 64 rows of queries each. Scores stay in registers, where they become weights, which
+// are the operand in registers of the product with the values. While tensor cores multiply these,
+// the next span's scores become weights. Blocks stay and take tile after tile, so that the next
+// one's queries and keys arrive while the last one's rows leave.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_attention_rows.cuh"
@@ -16,8 +16,8 @@
 #ifdef DLC_HAS_WGMMA
 namespace dlc {
 
-/// A matrix of LINES lines in shared memory whose elements along a head lie together, 64 of 16 bits in a
-/// line of 128 bytes; WIDTH / 64 blocks of all lines.
+/// A matrix of LINES lines in shared memory whose elements along a head lie together, 64 of 16 bits
+/// in a line of 128 bytes; WIDTH / 64 blocks of all lines.
 template <int LINES, int WIDTH> struct head_slab {
   static constexpr int kBlock = LINES * 128, kBlocks = WIDTH / 64, kBytes = kBlock * kBlocks;
 
@@ -27,8 +27,8 @@ template <int LINES, int WIDTH> struct head_slab {
     for (int block = 0; block < kBlocks; ++block)
       tma_load_2d(slab + block * kBlock, map, full, column + block * 64, line);
   }
-  /// Names the lines from `line` on, a multiple of 8, as rows of an operand along whose k the head lies, at step `kk` of
-  /// 16 of its elements.
+  /// Names the lines from `line` on, a multiple of 8, as rows of an operand along whose k the head
+  /// lies, at step `kk` of 16 of its elements.
   static DLC_DEV u64 at(const u8 *slab, int line, int kk) {
     return wgmma_along_k(slab + kk / 4 * kBlock + line * 128) + kk % 4 * (32 >> 4);
   }
@@ -69,16 +69,17 @@ template <int STAGES> struct stage_ring {
   }
 };
 
-/// y(h, m, c) = sum over n of w(h, m, n) value(h, n, c), with w the softmax along n of score(h, m, n, sum over e of
-/// query(h, m, e) key(h, n, e)); then `finish(h, m, c, `vector` neighbours)` for all m < rows and c < columns of each of
-/// `heads`, which share nothing. Row m sees keys n < seen(h, m). Its weights are NaN where it sees none, or -inf alone.
-/// There is at least one key.
-/// Query, key and value lie in one matrix each (maps with boxes of 64 columns; 128 rows, tile_n, tile_n): head h begins at
-/// line line_q(h), column column_q(h); lines after its last one may be of anything.
-/// Config: type (f16 or bf16), index, depth (of query and key: a multiple of 64), columns (64, 128 or 256), tile_n (keys
-/// of a span: 64 or 128), stages (of keys, and of values), causal (whether `seen` matters), scaled (whether score() is its
-/// last argument times a positive constant), chunk (columns of a turn of the epilogue) and vector. 384 threads, one block
-/// on a multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
+/// y(h, m, c) = sum over n of w(h, m, n) value(h, n, c), with w the softmax along n of score(h, m,
+/// n, sum over e of query(h, m, e) key(h, n, e)); then `finish(h, m, c, `vector` neighbours)` for
+/// all m < rows and c < columns of each of `heads`, which share nothing. Row m sees keys n <
+/// seen(h, m). Its weights are NaN where it sees none, or -inf alone. There is at least one key.
+/// Query, key and value lie in one matrix each (maps with boxes of 64 columns; 128 rows, tile_n,
+/// tile_n): head h begins at line line_q(h), column column_q(h); lines after its last one may be of
+/// anything. Config: type (f16 or bf16), index, depth (of query and key: a multiple of 64), columns
+/// (64, 128 or 256), tile_n (keys of a span: 64 or 128), stages (of keys, and of values), causal
+/// (whether `seen` matters), scaled (whether score() is its last argument times a positive
+/// constant), chunk (columns of a turn of the epilogue) and vector. 384 threads, one block on a
+/// multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
 template <class Config, class FS, class FN, class LQ, class CQ, class LK, class CK, class LV,
           class CV, class FE>
 DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::index rows,
@@ -263,7 +264,8 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
         wgmma_held<T, kColumns, true>(sums, weights[kk], SlabV::across(stage, kk * 16), true);
       wgmma_commit();
     };
-    // Scores become weights, measured from the largest score so far; `shrinks` is what that makes of earlier ones.
+    // Scores become weights, measured from the largest score so far; `shrinks` is what that makes
+    // of earlier ones.
     auto weigh = [&](Index n0) {
       if constexpr (!kScaled)
         each(n0, [&](int half, Index n, float &s) {
@@ -344,7 +346,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
       wgmma_arrived(sums);
       ring_v.release(speaks);
     }
-    // What the other warpgroup's rows see and these do not.
+    // Spans that the other warpgroup's rows see and these do not are released unread.
 #pragma unroll 1
     for (Index span = own; span < spans; ++span) {
       ring_k.wait_full();

@@ -1,12 +1,13 @@
 //===- dlc_contract90.cuh - matrix products on Hopper's tensor cores ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The product of two operands that lie in memory as they are multiplied. A block has three warpgroups: one thread of the
-// first lets TMA bring slabs of both operands into a ring of stages, the two others multiply them with wgmma, 64 rows of
-// the tile each. The rows of one operand may be an image under a window, which all threads of the first warpgroup gather
-// (dlc_gather.cuh). Blocks stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
-// last one leave. These pass through shared memory, a warp's own rows at a time, so that the epilogue is called from one
-// place, on vectors, and no two warps meet.
+// The product of two operands that lie in memory as they are multiplied. A block has three
+// warpgroups: one thread of the first lets TMA bring slabs of both operands into a ring of stages,
+// the two others multiply them with wgmma, 64 rows of the tile each. The rows of one operand may be
+// an image under a window, which all threads of the first warpgroup gather (dlc_gather.cuh). Blocks
+// stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
+// last one leave. These pass through shared memory, a warp's own rows at a time, so that the
+// epilogue is called from one place, on vectors, and no two warps meet.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_gather.cuh"
@@ -53,11 +54,13 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
   }
 };
 
-/// Floats from one of a warp's 16 rows to the next in the room through which its totals leave, CHUNK columns a turn.
+/// Floats from one of a warp's 16 rows to the next in the room through which its totals leave,
+/// CHUNK columns a turn.
 DLC_DEV constexpr int totals_pitch(int chunk) { return chunk + 8; }
 
-/// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way through `totals` of
-/// shared memory: calls `visit(row, column, VECTOR totals)` from one place, so that it is inlined once.
+/// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way
+/// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` from one place, so
+/// that it is inlined once.
 template <int N, int CHUNK, int VECTOR, class Visit>
 DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const Visit &visit) {
   constexpr int kPitch = totals_pitch(CHUNK);
@@ -97,8 +100,9 @@ DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const
   }
 }
 
-/// An operand whose slabs TMA brings: a matrix of the map's from line `line(batch)` on, a row or, ALONG_ROWS, a step of k.
-/// The map's boxes are slabs: 128 bytes of k by ROWS rows, or 64 rows by the slab's steps of k.
+/// An operand whose slabs TMA brings: a matrix of the map's from line `line(batch)` on, a row or,
+/// ALONG_ROWS, a step of k. The map's boxes are slabs: 128 bytes of k by ROWS rows, or 64 rows by
+/// the slab's steps of k.
 template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapped_operand {
   using slab = wgmma_slab<T, ROWS, ALONG_ROWS>;
   enum { kGathers = 0, kAlongRows = ALONG_ROWS }; // no variables, of which PTX would tell
@@ -136,8 +140,9 @@ template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
   }
 };
 
-/// The arrivals of a warp of the first warpgroup at `full`, for slabs of which it has copied a part. They are made as late
-/// as half of the ring, so that several slabs are on their way; consumers have the other half.
+/// The arrivals of a warp of the first warpgroup at `full`, for slabs of which it has copied a
+/// part. They are made as late as half of the ring, so that several slabs are on their way;
+/// consumers have the other half.
 template <int STAGES> struct late_arrivals {
   enum { kLag = STAGES / 2 };
   static_assert((int)kLag <= STAGES - 2, "a stage is given free after the next one has arrived");
@@ -171,14 +176,15 @@ private:
   }
 };
 
-/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
-/// n < columns. Config: type (f16, bf16, or float, which the maps round to tf32), index (int or i64), tile_n (64, 128 or
-/// 256; 128 rows and 128 bytes of k are fixed), stages, and the columns of a turn of the epilogue, `chunk`. A and B bring
-/// the slabs of the operands: mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks.
+/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for
+/// all m < rows and n < columns. Config: type (f16, bf16, or float, which the maps round to tf32),
+/// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
+/// the columns of a turn of the epilogue, `chunk`. A and B bring the slabs of the operands:
+/// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks.
 ///
-/// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the maps' matrices. Then
-/// `finish` is told the batch first. A box that reaches beyond a product's rows brings rows of the next one, whose totals
-/// nobody takes.
+/// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the
+/// maps' matrices. Then `finish` is told the batch first. A box that reaches beyond a product's
+/// rows brings rows of the next one, whose totals nobody takes.
 template <class Config, bool BATCHED, class A, class B, class FE>
 DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::index columns,
                                typename Config::index depth, typename Config::index batches, A a,
@@ -325,8 +331,9 @@ DLC_DEV void contract_wgmma_batched(typename Config::index rows, typename Config
   contract_wgmma_of<Config, true>(rows, columns, depth, batches, of_a, of_b, finish);
 }
 
-/// One product whose rows (with the config's gathers_columns: columns) are gathered from `image`, `element` and `place` as
-/// gathered_rows has them; `map` is the other operand's, which lies along k. Config: also what gathered_rows asks for.
+/// One product whose rows (with the config's gathers_columns: columns) are gathered from `image`,
+/// `element` and `place` as gathered_rows has them; `map` is the other operand's, which lies along
+/// k. Config: also what gathered_rows asks for.
 template <class Config, class FE, class FO, class FP>
 DLC_DEV void contract_wgmma_gathered(typename Config::index rows, typename Config::index columns,
                                      typename Config::index depth, const tensor_map *map,

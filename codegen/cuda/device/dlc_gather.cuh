@@ -1,22 +1,24 @@
 //===- dlc_gather.cuh - rows of an image under a window -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rows of an implicit GEMM: row m is the window at one place of the image, k counts its taps and, fastest, what lies
-// together at each of them (the channels). One warpgroup copies slabs of such rows to where wgmma reads them.
+// The rows of an implicit GEMM: row m is the window at one place of the image, k counts its taps
+// and, fastest, what lies together at each of them (the channels). One warpgroup copies slabs of
+// such rows to where wgmma reads them.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_slab.cuh"
 
 namespace dlc {
 
-/// ROWS rows of a tile, slab after slab of 128 bytes of k, by the first 128 threads of the block. Whether a row has
-/// elements depends on the tap alone: `taps` of the config counts these, at most 32. `element(row, k, ...)` is the offset
-/// of an element from the base or -1 where it is 0, `place(row, k, ...)` the same without a test: what the row makes of it
-/// plus what the tap and the channel do. 16 bytes lie together along k. Config: type, index, k_loops and their extents as
-/// of slab_k, whose loops but the last are the taps.
+/// ROWS rows of a tile, slab after slab of 128 bytes of k, by the first 128 threads of the block.
+/// Whether a row has elements depends on the tap alone: `taps` of the config counts these, at most
+/// 32. `element(row, k, ...)` is the offset of an element from the base or -1 where it is 0,
+/// `place(row, k, ...)` the same without a test: what the row makes of it plus what the tap and the
+/// channel do. 16 bytes lie together along k. Config: type, index, k_loops and their extents as of
+/// slab_k, whose loops but the last are the taps.
 ///
-/// Eight threads copy a row's 128 bytes, each the same 16 of every sixteenth row. Finding a row takes divisions: each lane
-/// finds others of its warp's rows, and all tell each other.
+/// Eight threads copy a row's 128 bytes, each the same 16 of every sixteenth row. Finding a row
+/// takes divisions: each lane finds others of its warp's rows, and all tell each other.
 template <class Config, int ROWS> struct gathered_rows {
   using T = typename Config::type;
   using Index = typename Config::index;

@@ -1,9 +1,10 @@
 //===- dlc_wgmma.cuh - Hopper's tensor cores (sm_90a) ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma in f16, bf16 and tf32 with float accumulators: operands lie in shared memory with the 128-byte swizzle, as TMA
-// brings them; A may lie in registers, in the 16-bit types. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ...,
-// wgmma_commit, wgmma_wait (dlc_mma.cuh).
+// wgmma in f16, bf16 and tf32 with float accumulators: operands lie in shared memory with the
+// 128-byte swizzle, as TMA brings them; A may lie in registers, in the 16-bit types. All 128
+// threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ..., wgmma_commit,
+// wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_mma.cuh"
@@ -114,9 +115,10 @@ DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
     DLC_WGMMA_##N("tf32", "8", "");                                                                \
   }
 
-/// The same with A in registers, of which a thread holds pairs of neighbours along k: those of row 16w+l/4 at steps
-/// 2(l%4) and the next in a[0], and 8 steps on in a[2]; of row 16w+l/4+8 in a[1] and a[3]. Until the wait for the product
-/// they must stay as they are. `a` of 16 steps of k is so what the accumulators of 16 neighbouring columns hold.
+/// The same with A in registers, of which a thread holds pairs of neighbours along k: those of row
+/// 16w+l/4 at steps 2(l%4) and the next in a[0], and 8 steps on in a[2]; of row 16w+l/4+8 in a[1]
+/// and a[3]. Until the wait for the product they must stay as they are. `a` of 16 steps of k is so
+/// what the accumulators of 16 neighbouring columns hold.
 template <class T, int N, bool ALONG_N>
 DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate);
 

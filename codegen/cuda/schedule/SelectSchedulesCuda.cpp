@@ -56,7 +56,7 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
 /// Asks all schedules, and writes the plan on `kernel`.
 FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
                                                         PlanQuestion &question) {
-  // What is for one GPU alone takes the place of the plan there, as a call may.
+  // A plan for one GPU alone takes the place of the kernel's plan there, as a call may.
   SmallVector<dlx::PlanAttr> plans, inItsPlace;
   for (const Schedule *schedule : schedules())
     if (schedule->gpu == 0 || forced.wants(kernel, schedule->name))

@@ -108,8 +108,9 @@ struct Model {
 /// Sizes of declared dims that take the place of their ranges, by the dims' names.
 using GivenSizes = llvm::StringMap<SymbolSizes>;
 
-/// Checks the declarations of the model `name` of `file`, of its only one where `name` is empty; dims, constants and blocks
-/// of `included` count as its own. Every error is reported. Returns nullopt if there is no model to go on with.
+/// Checks the declarations of the model `name` of `file`, or of its only model if `name` is empty.
+/// Dims, constants and blocks of `included` count as declared in `file`. Every error is reported.
+/// Returns nullopt if `file` has no model that later steps can use.
 /// `module`, which the model will become, gets its dims as they are declared.
 std::optional<Model> analyze(const SourceFile &file, llvm::ArrayRef<const SourceFile *> included,
                              llvm::StringRef name, const GivenSizes &sizes,

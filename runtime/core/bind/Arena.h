@@ -25,8 +25,8 @@ struct Placement {
 /// lowest offset that fits. The result depends on the arguments alone. nullopt where the size overflows.
 std::optional<Placement> placeBuffers(const std::vector<Lifetime> &requests, int64_t alignment);
 
-/// Bytes of the requests that are alive at the same time, at most: no placement takes less. The sizes
-/// are those of a placement, so that their sums do not overflow.
+/// Bytes of the requests that are alive at the same time, at most: no placement takes less. The
+/// sizes are those of a placement, so that their sums do not overflow.
 int64_t mostAlive(const std::vector<Lifetime> &requests, int64_t alignment);
 
 /// Whether the placement keeps its promises. An independent check, run after each placement.

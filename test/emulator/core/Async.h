@@ -14,8 +14,8 @@ struct AsyncCopy {
   uint32_t bytes, sourceBytes;
 };
 
-/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `majors` are DlcEmuMajors. Where A lies in registers: these, and
-/// what they held at the issue.
+/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `majors` are DlcEmuMajors. Where A lies in
+/// registers: these, and what they held at the issue.
 struct AsyncProduct {
   float *accumulator;
   int n;

@@ -36,7 +36,7 @@ struct Thread : DlcEmuThread {
   ThreadState state = ThreadState::Ready;
   /// It has waited for the grids before its own.
   bool hasBegun = false;
-  /// What it has asked for (setmaxnreg); 0: what the launch gave it.
+  /// Registers that it has asked for by setmaxnreg; 0 where it has those of the launch.
   int registers = 0;
   /// The stack that it runs on; null before its start and after its end.
   Context *context = nullptr;

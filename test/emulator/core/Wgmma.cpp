@@ -1,10 +1,10 @@
 //===- Wgmma.cpp - Hopper's asynchronous matrix products --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product is done at the wait for its group. From its issue until then the accumulator's registers
-// hold NaN, so that reading them too early shows. Operands lie in shared memory with the 128-byte
-// swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in registers, which
-// must hold at the wait what they held at the issue.
+// A product is done at the wait for its group. From its issue until then the accumulator's
+// registers hold NaN, so that reading them too early shows. Operands lie in shared memory with the
+// 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in
+// registers, which must hold at the wait what they held at the issue.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/core/Async.h"
 #include "test/emulator/core/Checker.h"

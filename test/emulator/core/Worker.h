@@ -78,8 +78,8 @@ private:
 /// Does a bulk copy: the box, then the bytes that its mbarrier waits for.
 void performTmaCopy(Worker &worker, const TmaCopy &copy);
 
-/// Fails the launch where a warpgroup of the block, which has ended, did not ask for registers as a whole, or all
-/// together asked for more than there are.
+/// Fails the launch where a warpgroup of the block, which has ended, did not ask for registers as a
+/// whole, or all together asked for more than there are.
 void checkRegisters(const Block &block);
 
 /// ", which waits for phase 1 of the mbarrier at ...": for reports.

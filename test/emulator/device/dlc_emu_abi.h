@@ -115,7 +115,8 @@ void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, b
                      int type, unsigned majors);
 void dlcEmuWgmmaCommit();
 void dlcEmuWgmmaWait(int pending);
-/// From here on the thread has `count` registers, more or fewer than before; so have all of its warpgroup.
+/// From here on the thread has `count` registers, more or fewer than before; so have all of its
+/// warpgroup.
 void dlcEmuSetRegisters(int count, bool more);
 }
 #pragma GCC visibility pop

@@ -174,7 +174,7 @@ func.func @recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) -> tensor<5
 
 // -----
 
-// What is seen through views has a reason, too.
+// A value that is seen through views has a reason, too.
 // CHECK-LABEL: func.func @view(
 // CHECK: #dl.edge<input = 0, reader = "softmax", producer = "relu", why = "its reader sees it with other dims, through a reshape">
 // CHECK-NOT: #dl.edge

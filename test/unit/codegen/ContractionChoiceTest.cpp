@@ -44,8 +44,8 @@ TEST(ContractionChoiceTest, Table) {
   }
 }
 
-// Convolutions of ResNet-50 at batch 32 by wgmma. Threads copy slower than TMA, and find rows first; memory gives the image
-// once, not once a tap.
+// Convolutions of ResNet-50 at batch 32 by wgmma. Threads copy slower than TMA, and find rows
+// first; memory gives the image once, not once a tap.
 TEST(ContractionChoiceTest, GatheredOperands) {
   struct Convolution {
     const char *what;

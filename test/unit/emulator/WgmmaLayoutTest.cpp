@@ -1,8 +1,8 @@
 //===- WgmmaLayoutTest.cpp - where wgmma and TMA put elements ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Golden tables of the PTX ISA's figures for the 128-byte swizzle and for the accumulators of wgmma, the two ways in which
-// an operand may lie in shared memory, and A in registers.
+// Golden tables of the PTX ISA's figures for the 128-byte swizzle and for the accumulators of
+// wgmma, the two ways in which an operand may lie in shared memory, and A in registers.
 //===----------------------------------------------------------------------===//
 #include "test/unit/emulator/EmuDevice.h"
 
@@ -147,8 +147,8 @@ protected:
       api.memFree(inA);
     }
   }
-  /// The same with A in registers: for 16 steps of k a thread holds what it would have of the accumulators of 16
-  /// columns, two to a word.
+  /// The same with A in registers: for 16 steps of k a thread holds what it would have of the
+  /// accumulators of 16 columns, two to a word.
   void expectHeld(const char *kernel, bool alongN, bool isBf16) {
     Function function = compileFile("wgmma.cu", kernel);
     auto number = [](int k, int n) { return k % 4 * 64 + n + 1; };

@@ -21,8 +21,8 @@ AttentionTile tileOfAttention(dlx::PlanAttr plan);
 /// all of its shapes, is estimated to be faster: at most four.
 llvm::SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, dlx::PlanAttr plan);
 
-/// The parts of the shapes of an attention for which wgmma is estimated to be faster than any other kernel on an H100; an
-/// entry without a part serves all shapes. `always`: wherever it can.
+/// The parts of the shapes of an attention for which wgmma is estimated to be faster than any other
+/// kernel on an H100; an entry without a part serves all shapes. `always`: wherever it can.
 llvm::SmallVector<PlannedPart> wgmmaPartsOfAttention(PlanQuestion &question, bool always);
 
 } // namespace dlc::codegen

@@ -76,7 +76,8 @@ protected:
   mlir::DictionaryAttr config(llvm::ArrayRef<Operand *> operands, const AttentionTile &tile,
                               int64_t lanes);
   void give(mlir::Value value) { dlk::GiveOp::create(k.b, k.loc, value); }
-  /// Begins a body of the call, and binds the head where the template tells it. Returns the arguments after that.
+  /// Begins a body of the call, and binds the head where the template tells it. Returns the
+  /// arguments after that.
   mlir::Block::BlockArgListType beginBody(dlk::CallOp call, unsigned body,
                                           llvm::ArrayRef<mlir::Type> types);
   void readBody(dlk::CallOp call, unsigned body, const Operand &operand);

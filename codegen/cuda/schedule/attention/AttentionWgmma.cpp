@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls attention_wgmma (dlc_attention90.cuh). TMA reads query, key and value where they lie: each
-// is one matrix whose lines are rows or keys, at multiples of 16 bytes, with the head as some of its
-// columns. Heads that share key and value are heads of their own: a tile of one reads as much as a
-// tile of all.
+// is one matrix whose lines are rows or keys, at multiples of 16 bytes, with the head as some of
+// its columns. Heads that share key and value are heads of their own: a tile of one reads as much
+// as a tile of all.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
@@ -48,8 +48,8 @@ private:
     int64_t columns; // up to the end of the last head
   };
   bool partHeads();
-  /// A head's first element as a line of `step` elements and a column of it; nullopt where its address is no sum of what
-  /// each dim of the heads adds.
+  /// A head's first element as a line of `step` elements and a column of it; nullopt where its
+  /// address is not a sum of one term for each dim of the heads.
   std::optional<std::pair<AffineExpr, AffineExpr>> divide(AffineExpr origin, int64_t step) const;
   std::optional<Matrix> matrixOf(const Operand &operand, const Side &lines,
                                  const Side &along) const;
@@ -89,7 +89,7 @@ bool WgmmaAttention::partHeads() {
   return true;
 }
 
-/// What a dim of the heads adds is whole lines, or columns.
+/// Each dim of the heads adds whole lines or whole columns.
 std::optional<std::pair<AffineExpr, AffineExpr>> WgmmaAttention::divide(AffineExpr origin,
                                                                         int64_t step) const {
   llvm::DenseMap<AffineExpr, AffineExpr> first;
@@ -199,7 +199,8 @@ void WgmmaAttention::run(const WgmmaAttentionTile &tile) {
   auto call = dlk::CallOp::create(k.b, k.loc, "attention_wgmma", "dlc_attention90.cuh", element,
                                   k.b.getDictionaryAttr(config), k.b.getArrayAttr(all), values,
                                   /*exchange=*/Value(), /*bodiesCount=*/all.size());
-  // With one block it is known how many registers the warpgroups begin with, of which they give each other some.
+  // With one block it is known how many registers the warpgroups begin with, of which they give
+  // each other some.
   call->getParentOfType<gpu::GPUFuncOp>()->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(1));
   scoreBody(call, 0);
   seenBody(call, 1);

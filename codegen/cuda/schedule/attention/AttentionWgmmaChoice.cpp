@@ -12,13 +12,14 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Up to this width of values a thread has registers for spans of 128 keys: 64 sums, 64 scores and 32 words of weights.
+/// Up to this width of values a thread has registers for spans of 128 keys: 64 sums, 64 scores and
+/// 32 words of weights.
 static constexpr int64_t kWideHead = 128;
 static constexpr int64_t kWidestHead = 256;
 /// Elements of 16 bits in a line of shared memory.
 static constexpr int64_t kLine = 64;
-/// What a weight takes where its score reads a mask, of what it takes otherwise: a load and its address are about as many
-/// instructions again.
+/// The time of a weight whose score reads a mask, relative to one without: a load and its address
+/// are about as many instructions again.
 static constexpr double kMaskedWeights = 2;
 /// Stages beyond these hold nothing that is waited for.
 static constexpr int64_t kMostStages = 4;

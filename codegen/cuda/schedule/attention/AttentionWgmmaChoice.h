@@ -20,8 +20,9 @@ struct WgmmaAttentionTile {
   bool operator==(const WgmmaAttentionTile &) const = default;
 };
 
-/// The tiles whose sums, scores and weights have registers, beside the addresses of a mask, and whose stages have room,
-/// from long spans to short ones; none for heads of other widths than the template takes.
+/// The tiles whose sums, scores and weights have registers, beside the addresses of a mask, and
+/// whose stages have room, from long spans to short ones; none for heads of other widths than the
+/// template takes.
 llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const AttentionShape &shape,
                                                              const GpuModel &gpu = kHopper);
 

@@ -50,8 +50,8 @@ static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
   return tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
 }
 
-/// Clocks of a kernel that moves all of the product's bytes once; of rows and columns that windows repeat so many times,
-/// what is under the windows.
+/// Clocks of a kernel that moves all of the product's bytes once; of rows and columns that windows
+/// repeat so many times, what is under the windows.
 static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu, int64_t rowTaps = 1,
                             int64_t columnTaps = 1) {
   double m = double(shape.m), n = double(shape.n), depth = double(shape.k);
@@ -111,7 +111,8 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
   double products =
       double(WgmmaTile::m * tile.n * depth) / (rates.products * 2 / double(shape.elementBytes));
   double copies = double((WgmmaTile::m + tile.n) * 128) / rates.bytes;
-  // Copies by threads are as many as half of the ring holds (late_arrivals), and take their turn beside those of TMA.
+  // Copies by threads are as many as half of the ring holds (late_arrivals), and take their turn
+  // beside those of TMA.
   bool gathers = tile.gathered != Gathered::none;
   int64_t gatheredRows = tile.gathered == Gathered::rows      ? WgmmaTile::m
                          : tile.gathered == Gathered::columns ? tile.n

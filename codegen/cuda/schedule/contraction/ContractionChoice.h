@@ -65,8 +65,8 @@ struct WgmmaTile {
   }
 };
 
-/// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate on an H100 for operands
-/// that come as those of `fed` do.
+/// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate
+/// on an H100 for operands that come as those of `fed` do.
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape,
                        const GpuModel &gpu = kHopper);
 WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed);

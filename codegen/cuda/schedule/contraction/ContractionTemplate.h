@@ -48,12 +48,13 @@ protected:
   void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);
   /// True where the operand's elements lie in memory as they are multiplied, or are 0.
   bool isFound(const Operand &operand) const;
-  /// Steps of k's loops but the last, the taps of a window, if what rows and what steps of k make of the operand's places
-  /// can be added, and whether there is an element depends on row and tap alone; else 0.
+  /// Steps of k's loops but the last, the taps of a window, if what rows and what steps of k make
+  /// of the operand's places can be added, and whether there is an element depends on row and tap
+  /// alone; else 0.
   int64_t separableTaps(const Operand &operand) const;
   /// The same, if a row's places are to be kept (slab_feed) because they are tested; else 0.
   int64_t tapsOf(const Operand &operand) const;
-  /// What the operand is copied from; no buffer where it is computed.
+  /// The buffer that the operand is copied from; null where the operand is computed.
   mlir::Value source(const Operand &operand) const;
   /// Roles and types of the arguments of a body that finds an element in row `row`.
   mlir::Attribute operandRoles(llvm::StringRef row) const;
@@ -69,7 +70,8 @@ protected:
   /// The usual sizes of symbols that have some, else the largest, each side at most `most`: a tile is
   /// chosen for as much as keeps a GPU busy. A side without a bound counts kUsualExtent.
   ProductShape shape(int64_t most = kUsualExtent) const;
-  /// Adds the operands' buffers to the call's values, and gives it its numbers, beside them those of k's loops.
+  /// Adds the operands' buffers to the call's values, and gives it its numbers, beside them those
+  /// of k's loops.
   void complete(dlk::CallOp call, llvm::ArrayRef<Operand> operands,
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
   /// The type of the elements that the template multiplies.
@@ -94,7 +96,8 @@ protected:
 private:
   /// Binds the indices of an operand's body: a row of `side`, and where k stands.
   void bindOperand(mlir::Block &block, const Side &side);
-  /// Emits what term `term` reads at a row of `side` and a step of k, to be looked at: calls `look` with the value.
+  /// Emits what term `term` reads at a row of `side` and a step of k, to be looked at: calls `look`
+  /// with the value.
   void peek(unsigned term, const Side &side, llvm::function_ref<void(mlir::Value)> look) const;
   /// The tensor whose elements the term multiplies: its operand, or the bytes of that.
   mlir::Value storedTensor(unsigned term) const;

@@ -1,10 +1,11 @@
 //===- ContractionWgmma.cpp - Matrix products on Hopper's tensor cores -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls contract_wgmma, or for a batch of products contract_wgmma_batched (dlc_contract90.cuh). TMA reads the operands where
-// they lie, so nothing may be computed on their way in, and each is one matrix with rows at multiples of 16 bytes; those of
-// a batch lie one below the other. One of the two may be an image under a window, whose channels lie together: threads
-// gather it (contract_wgmma_gathered).
+// Calls contract_wgmma, or for a batch of products contract_wgmma_batched (dlc_contract90.cuh). TMA
+// reads the operands where they lie, so nothing may be computed on their way in, and each is one
+// matrix with rows at multiples of 16 bytes; those of a batch lie one below the other. One of the
+// two may be an image under a window, whose channels lie together: threads gather it
+// (contract_wgmma_gathered).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
@@ -65,7 +66,8 @@ std::optional<WgmmaSchedule::Matrix> WgmmaSchedule::matrixOf(unsigned term,
   c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
   if (offsets.size() != 1)
     return std::nullopt;
-  // Dims that the other operand keeps apart may be one line of this one: a filter's taps and channels.
+  // Dims that the other operand keeps apart may be one line of this one: a filter's taps and
+  // channels.
   AffineExpr offset = offsets.front(), row = side.groups.front().variable,
              depth = c.depth.groups.front().variable;
   if (side.groups.size() > 1)

@@ -12,9 +12,9 @@
 
 namespace dlc::codegen {
 
-/// The parts of the shapes of a reduction or of a recurrence for which another plan of the table than
-/// `plan`, the one for all of its shapes, is estimated to be faster: at most four. Parts are told
-/// apart by the number of rows or by the terms of one.
+/// The parts of the shapes of a reduction or of a recurrence for which another plan of the table
+/// than `plan`, the one for all of its shapes, is estimated to be faster: at most four. Parts are
+/// told apart by the number of rows or by the terms of one.
 llvm::SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan);
 
 } // namespace dlc::codegen

@@ -1,8 +1,9 @@
 //===- GatherKernelTest.cpp - Convolutions on Hopper's tensor cores --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implicit GEMM by wgmma, whose rows threads gather while TMA brings the filters: under each policy, checked, on a GPU with
-// three multiprocessors, so that blocks take several tiles. Whole numbers are exact.
+// Implicit GEMM by wgmma, whose rows threads gather while TMA brings the filters: under each
+// policy, checked, on a GPU with three multiprocessors, so that blocks take several tiles. Whole
+// numbers are exact.
 //===----------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
@@ -82,7 +83,8 @@ TEST_P(GatherKernelTest, Padded) {
   check({8, 1}, kExact, Fill::whole);
 }
 
-// Strides, dilation and padding that differ; slabs that hold parts of two taps, the last of them half empty.
+// Strides, dilation and padding that differ; slabs that hold parts of two taps, the last of them
+// half empty.
 TEST_P(GatherKernelTest, StridedDilated) {
   load({.channels = 40,
         .height = 11,
@@ -151,7 +153,7 @@ TEST_P(GatherKernelTest, ChannelsFirst) {
   check({5, 1}, kExact, Fill::whole);
 }
 
-// What large convolutions take: 256 columns, of filters and of places.
+// Large convolutions take tiles of 256 columns: of filters, and of places.
 TEST_P(GatherKernelTest, WideTiles) {
   ConvolutionCase wide = {.channels = 24,
                           .height = 9,
@@ -176,8 +178,8 @@ TEST_P(GatherKernelTest, Specials) {
   check({3, 1}, kHalf, Fill::special);
 }
 
-// Large convolutions pay. What 16 bytes do not divide, what is computed on its way in, floats and groups have the kernels
-// that all GPUs have.
+// Large convolutions pay. What 16 bytes do not divide, what is computed on its way in, floats and
+// groups have the kernels that all GPUs have.
 TEST_P(GatherKernelTest, WhereItPays) {
   ConvolutionCase large = {.channels = 256,
                            .height = 14,
