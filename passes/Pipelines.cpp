@@ -152,6 +152,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     break;
   case Phase::layout:
     manager.nest<ModuleOp>().addNestedPass<func::FuncOp>(createAssignLayouts());
+    manager.nest<ModuleOp>().addNestedPass<func::FuncOp>(createSinkPermutations());
     break;
   case Phase::fuse: {
     OpPassManager &target = manager.nest<ModuleOp>();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
+#include "ir/analysis/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "passes/Passes.h"
 
@@ -172,8 +173,8 @@ static LogicalResult verifyTargets(ModuleOp module,
 /// All ops that read `state`, also through views, but for `update`, come before that.
 static bool isReadBefore(Value state, dl::FusionOp update) {
   return llvm::all_of(state.getUsers(), [&](Operation *user) {
-    return user == update || (isView(user) ? isReadBefore(user->getResult(0), update)
-                                           : user->isBeforeInBlock(update));
+    return user == update || (keepsBytes(user) ? isReadBefore(user->getResult(0), update)
+                                               : user->isBeforeInBlock(update));
   });
 }
 
@@ -219,7 +220,7 @@ static LogicalResult verifyFused(ModuleOp target) {
     if (auto cat = dyn_cast<dl::CatOp>(op)) {
       if (failed(verifyInPlace(cat)))
         return failure();
-    } else if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op)) {
+    } else if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !keepsBytes(&op)) {
       return op.emitOpError("is outside a fusion after the fuse phase");
     }
     if (auto fusion = dyn_cast<dl::FusionOp>(op);

@@ -5,6 +5,7 @@
 
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/IntegerRange.h"
+#include "ir/analysis/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/composite/AttentionParts.h"
 #include "ir/interfaces/Lines.h"
@@ -21,12 +22,7 @@ namespace dlc {
 static constexpr size_t kMostInputs = 32;
 static constexpr int64_t kMostBodies = 96;
 
-bool isView(Operation *op) {
-  // The one op whose meaning is "the same elements in row-major order".
-  auto reshape = dyn_cast<dl::ReshapeOp>(op);
-  return reshape && dl::getLayout(cast<RankedTensorType>(reshape.getX().getType())).isRowMajor() &&
-         dl::getLayout(cast<RankedTensorType>(reshape.getType())).isRowMajor();
-}
+bool isView(Operation *op) { return isa<dl::ReshapeOp>(op) && keepsBytes(op); }
 
 Value pastViews(Value value) {
   while (value.getDefiningOp() && isView(value.getDefiningOp()))

@@ -200,8 +200,8 @@ LogicalResult ProgramOp::verify() {
 
 LogicalResult ViewOp::verify() {
   RankedTensorType from = getSource().getType().getTensor(), to = getView().getType().getTensor();
-  if (!dl::getLayout(from).isRowMajor() || !dl::getLayout(to).isRowMajor())
-    return emitOpError("needs row-major buffers, got ") << from << " and " << to;
+  if (dl::getLayout(from).isTiled() || dl::getLayout(to).isTiled())
+    return emitOpError("needs buffers without tiles, got ") << from << " and " << to;
   if (from.getElementType() != to.getElementType() ||
       dl::storedElements(from) != dl::storedElements(to))
     return emitOpError("needs equally many elements of one dtype, got ") << from << " and " << to;

@@ -249,7 +249,7 @@ def DLX_AllocOp : DLX_Op<"alloc"> {
 def DLX_ViewOp : DLX_Op<"view", [Pure]> {
   let summary = "The same bytes under other dims";
   let description = [{
-    Both sides are row-major and hold equally many elements of one dtype.
+    Both sides hold equally many elements of one dtype and have no tiles.
     ```mlir
     %v = dlx.view %t : !dlx.buffer<tensor<4x8xf32>> -> !dlx.buffer<tensor<32xf32>>
     ```

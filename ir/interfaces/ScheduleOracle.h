@@ -38,6 +38,14 @@ public:
   /// estimated to take less time than one for each.
   virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;
 
+  /// Returns true if a kernel of `window`, whose channels are summed in groups that vectors of
+  /// neighbouring channels do not fit, reads several whole groups at once: then it is faster over
+  /// images that lie channels last.
+  virtual bool hasVectorsOfGroups(LoopNestOpInterface window) const = 0;
+  /// Microseconds that a kernel takes that does nothing but read a tensor of so many bytes and write
+  /// it in another order, on the machine that the module around `op` is for.
+  virtual double microsecondsToMove(mlir::Operation *op, int64_t bytes) const = 0;
+
   /// The oracle of the target whose module `op` is in. Emits an error and returns null if there is
   /// none.
   static const ScheduleOracle *of(mlir::Operation *op);

@@ -4,6 +4,7 @@
 #include "ir/interpreter/Interpreter.h"
 
 #include "ir/analysis/FusionLegality.h"
+#include "ir/analysis/ViewLayout.h"
 #include "ir/interpreter/LineRunner.h"
 #include "ir/interpreter/NestRunner.h"
 #include "ir/interpreter/RecurrenceRunner.h"
@@ -237,7 +238,7 @@ LogicalResult Interpreter::overwrite(Value old, const Tensor &written,
   if (auto held = values.find(old); held != values.end())
     held->second = written;
   for (Operation *user : old.getUsers()) {
-    if (!isView(user))
+    if (!keepsBytes(user))
       continue;
     FailureOr<SmallVector<Tensor>> view = runOp(*user, written);
     if (failed(view) || failed(overwrite(user->getResult(0), view->front(), values)))

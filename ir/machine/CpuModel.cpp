@@ -17,6 +17,7 @@ const CpuModel kAvx512Vnni = {.floatProducts = 56,
                               .scaledSums = 4.5,
                               .unpackedBytes = 1000,
                               .unpackedHalves = 28,
-                              .rowsAtOnce = 16};
+                              .rowsAtOnce = 16,
+                              .launch = 1};
 
 } // namespace dlc

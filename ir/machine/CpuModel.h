@@ -20,11 +20,12 @@ struct CpuModel {
   double unpackedBytes;  // weights of 8 bits that a product makes f32
   double unpackedHalves; // weights of 4 bits
   double rowsAtOnce;     // rows that share weights which have been unpacked
+  double launch;         // microseconds of a kernel that has nothing to do
 };
 
 /// An AMD EPYC with AVX-512 VNNI, fitted to what `dlc bench --profile` said of the kernels of
 /// resnet20 and of products of 2048 x 2048; rounding and scaling anew to twelve linear layers (docs/compression.md says
-/// how well). Those of depthwise convolutions are guesses.
+/// how well). Those of depthwise convolutions and of a launch are guesses.
 extern const CpuModel kAvx512Vnni;
 
 } // namespace dlc

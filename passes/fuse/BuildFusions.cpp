@@ -1,6 +1,7 @@
 //===- BuildFusions.cpp - The plan as ops ----------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/ViewLayout.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/composite/AttentionParts.h"
 #include "passes/fuse/FusionSteps.h"
@@ -145,7 +146,7 @@ void FusionBuilder::place(PlannedFusion &group) {
   if (group.isKernel)
     return build(group);
   Operation *op = group.ops.front();
-  if (isView(op))
+  if (keepsBytes(op))
     viewed[op->getResult(0)] = sourceOf(op->getOperand(0));
   if (op != end)
     op->moveBefore(end);

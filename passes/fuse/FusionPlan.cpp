@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/fuse/FusionPlan.h"
 
+#include "ir/analysis/ViewLayout.h"
+
 using namespace mlir;
 
 namespace dlc {
@@ -19,12 +21,15 @@ llvm::SetVector<Value> PlannedFusion::inputs() const {
 
 FusionPlan::FusionPlan(Block &block, ArrayRef<FusionGroup> groups) {
   llvm::DenseMap<Operation *, const FusionGroup *> kernels; // by the last op
-  for (const FusionGroup &group : groups)
+  llvm::DenseSet<Operation *> inner;
+  for (const FusionGroup &group : groups) {
     kernels[group.ops.back()] = &group;
+    inner.insert_range(ArrayRef(group.ops).drop_back());
+  }
   for (Operation &op : block) {
-    const FusionGroup *kernel = kernels.lookup(&op);
-    if (!kernel && isFusible(&op))
+    if (inner.contains(&op))
       continue; // in the group of a later op
+    const FusionGroup *kernel = kernels.lookup(&op);
     PlannedFusion &group = storage.emplace_back();
     if (kernel)
       static_cast<FusionGroup &>(group) = *kernel;
@@ -49,10 +54,14 @@ bool FusionPlan::isReadByOthers(Value value, ArrayRef<PlannedFusion *> groups) c
                       [&](Operation *user) { return !llvm::is_contained(groups, groupOf(user)); });
 }
 
-SmallVector<Operation *> FusionPlan::readersOf(Value state) {
+bool FusionPlan::isViewOfPlan(Operation *op) const {
+  return keepsBytes(op) && !groupOf(op)->isKernel;
+}
+
+SmallVector<Operation *> FusionPlan::readersOf(Value state) const {
   SmallVector<Operation *> readers;
   for (Operation *user : state.getUsers()) {
-    if (isView(user))
+    if (isViewOfPlan(user))
       llvm::append_range(readers, readersOf(user->getResult(0)));
     else
       readers.push_back(user);
@@ -85,9 +94,12 @@ bool FusionPlan::hasSuccessorBefore(const PlannedFusion &group, const PlannedFus
     for (Operation *user : op->getUsers())
       if (isBetween(groupOf(user)))
         return true;
-    for (Value operand : op->getOperands())
-      if (isBetween(updates.lookup(pastViews(operand))))
+    for (Value operand : op->getOperands()) {
+      while (operand.getDefiningOp() && isViewOfPlan(operand.getDefiningOp()))
+        operand = operand.getDefiningOp()->getOperand(0);
+      if (isBetween(updates.lookup(operand)))
         return true;
+    }
   }
   return false;
 }

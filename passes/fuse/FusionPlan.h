@@ -72,9 +72,11 @@ public:
   /// of these depends on the group.
   void updateInPlace(PlannedFusion &group, mlir::Value state);
   /// The ops that read `state`, an argument, also through views.
-  static llvm::SmallVector<mlir::Operation *> readersOf(mlir::Value state);
+  llvm::SmallVector<mlir::Operation *> readersOf(mlir::Value state) const;
 
 private:
+  /// The op is outside of kernels, and its result is its operand under other dims.
+  bool isViewOfPlan(mlir::Operation *op) const;
   void forEachPredecessor(const PlannedFusion &group,
                           llvm::function_ref<void(PlannedFusion &)> visit) const;
   bool hasSuccessorBefore(const PlannedFusion &group, const PlannedFusion &end) const;

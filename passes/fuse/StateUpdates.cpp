@@ -19,7 +19,7 @@ static std::string whyCopied(FusionPlan &plan, PlannedFusion &group, dl::UpdateS
   if (!isRowMajor(update.getSrc()))
     return "what is written lies in another layout than the state";
   bool isUpdate = false; // the read that the update makes of x was met
-  for (Operation *reader : FusionPlan::readersOf(state)) {
+  for (Operation *reader : plan.readersOf(state)) {
     if (reader == update && !std::exchange(isUpdate, true))
       continue;
     PlannedFusion *other = plan.groupOf(reader);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
+#include "ir/analysis/ViewLayout.h"
 #include "passes/fuse/FusionSteps.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -22,6 +23,10 @@ private:
   void group(Operation *op);
   void takeIn(FusionGroup &merged, Value operand, int64_t places,
               llvm::function_ref<std::string(const FusionGroup &)> whyNot);
+  /// A permutation that took nothing in, and that leaves the bytes where they are, is no kernel.
+  bool isView(const FusionGroup &group) const {
+    return !isSeparate && group.ops.size() == 1 && keepsBytes(group.ops.front());
+  }
   void add(FusionGroup group) {
     numberOf[group.ops.back()] = groups.size();
     groups.push_back(std::move(group));
@@ -79,11 +84,15 @@ void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
                             llvm::function_ref<std::string(const FusionGroup &)> whyNot) {
   Value source = pastViews(operand);
   auto number = numberOf.find(source.getDefiningOp());
+  while (number != numberOf.end() && isView(groups[number->second])) {
+    source = pastViews(source.getDefiningOp()->getOperand(0));
+    number = numberOf.find(source.getDefiningOp());
+  }
   if (!source.getDefiningOp() || number == numberOf.end())
     return;
   FusionGroup &producer = groups[number->second];
   std::string why = isSeparate          ? "each op is to be a kernel of its own"
-                    : source != operand ? "its reader sees it with other dims, through a reshape"
+                    : source != operand ? "its reader sees it with other dims, through a view"
                                         : whyNot(producer);
   if (!why.empty()) {
     edges[{merged.ops.front(), operand}] = std::move(why);
@@ -135,7 +144,8 @@ std::vector<FusionGroup> VerticalFusion::run(Block &block) {
   for (Operation &op : block)
     if (isFusible(&op))
       group(&op);
-  std::erase_if(groups, [](const FusionGroup &group) { return group.ops.empty(); });
+  std::erase_if(groups,
+                [&](const FusionGroup &group) { return group.ops.empty() || isView(group); });
   return std::move(groups);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
+#include "ir/analysis/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/shape/ConcatParts.h"
@@ -196,7 +197,7 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
                                         weight.getNameAttr(), weight.getFileAttr(),
                                         weight.getOffsetAttr(), weight.getHashAttr(),
                                         weight.getSourceAttr()));
-    } else if (isView(&op)) {
+    } else if (keepsBytes(&op)) {
       mapping.map(op.getResult(0),
                   dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),
                                       mapping.lookup(op.getOperand(0))));

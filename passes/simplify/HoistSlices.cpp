@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
+#include "ir/analysis/ReshapeGroups.h"
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/Passes.h"
-#include "passes/simplify/DimGroups.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

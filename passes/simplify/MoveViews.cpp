@@ -1,8 +1,8 @@
 //===- MoveViews.cpp - Reshapes and permutations to where they cost no kernel ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/ReshapeGroups.h"
 #include "passes/Passes.h"
-#include "passes/simplify/DimGroups.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

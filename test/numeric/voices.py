@@ -178,7 +178,7 @@ class CpuShuffled(CpuSeparate):
     def pipeline_of(self, module):
         order = random.Random(module)
         simplify = ",".join(order.choice(self.passes) for _ in range(self.count))
-        layout = order.choice(("assign-layouts,", ""))
+        layout = order.choice(("assign-layouts,sink-permutations,", ""))
         return (f"builtin.module(func.func(decompose-ops,{simplify}),split-targets{{targets=cpu}},"
                 f"builtin.module(func.func({layout}decompose-attention,form-fusions)))")
 

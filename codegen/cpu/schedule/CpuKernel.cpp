@@ -404,6 +404,27 @@ void CpuKernel::store(Value value, AffineExpr offset) {
   store(value, offset, output(0));
 }
 
+void CpuKernel::storeInterleaved(ArrayRef<Value> values, AffineExpr offset) {
+  if (!vector || vector->mask || !llvm::isPowerOf2_64(values.size())) {
+    for (auto [number, value] : llvm::enumerate(values))
+      store(value, math.simplify(offset + static_cast<int64_t>(number)));
+    return;
+  }
+  SmallVector<Value> vectors;
+  for (Value value : values) {
+    Value stored = toStorage(builder, loc, value, emitter.getResultType().getElementType());
+    vectors.push_back(llvm::isa<VectorType>(stored.getType()) ? stored
+                                                              : splat(stored, vector->lanes));
+  }
+  // Of a, b, c, d: first a with c and b with d, then the two that result.
+  for (size_t half = vectors.size() / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i)
+      vectors[i] = vector::InterleaveOp::create(builder, loc, vectors[i], vectors[i + half]);
+    vectors.truncate(half);
+  }
+  vector::StoreOp::create(builder, loc, vectors.front(), output(0), value(offset));
+}
+
 void CpuKernel::store(Value value, AffineExpr offset, Value buffer) {
   Value stored = toStorage(builder, loc, value, emitter.getResultType().getElementType());
   if (!vector) {

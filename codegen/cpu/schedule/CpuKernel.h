@@ -109,6 +109,9 @@ public:
   void store(mlir::Value value, mlir::AffineExpr offset);
   /// The same into `buffer`.
   void store(mlir::Value value, mlir::AffineExpr offset, mlir::Value buffer);
+  /// Stores values of the result that lie one after the other, from `offset` on: those of the next
+  /// lane follow them. All are vectors along the loop at hand, or none is.
+  void storeInterleaved(llvm::ArrayRef<mlir::Value> values, mlir::AffineExpr offset);
 
   /// A square of a buffer's elements: lines of neighbours `apart` elements apart, the first one at `first`.
   struct Lines {

@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/schedule/attention/AttentionSizes.h"
 #include "codegen/plan/AttentionLimits.h"
+#include "ir/machine/CpuModel.h"
 
 using namespace mlir;
 
@@ -25,6 +26,20 @@ std::string CpuOracle::whyNoKernel(dl::AttentionOp op) const {
     return "one kernel needs " + std::to_string(kFewestAttentionRows) +
            " rows of queries or more, got " + std::to_string(*rows);
   return "";
+}
+
+/// Groups of at most half a vector, which the kernel of windows takes a vector from at a time.
+bool CpuOracle::hasVectorsOfGroups(LoopNestOpInterface window) const {
+  static constexpr int64_t kVectorChannels = 16;
+  int64_t channels = window.getLoopNest().channelsOfGroup(1);
+  return channels >= 2 && channels < kVectorChannels && kVectorChannels % channels == 0 &&
+         llvm::all_of(
+             window->getOperands().take_front(2),
+             [](Value value) { return getElementTypeOrSelf(value).isF32(); });
+}
+
+double CpuOracle::microsecondsToMove(Operation *, int64_t bytes) const {
+  return kAvx512Vnni.launch + 2 * double(bytes) / kAvx512Vnni.memoryBytes / 1000;
 }
 
 } // namespace dlc::codegen

@@ -14,6 +14,8 @@ public:
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *>) const override { return false; }
   int64_t alignmentOfParts() const override { return 1; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
+  bool hasVectorsOfGroups(LoopNestOpInterface window) const override;
+  double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
 };
 
 } // namespace dlc::codegen

@@ -51,4 +51,9 @@ bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {
   return clocks < kWorthChanging * alone * double(ops.size());
 }
 
+double CudaOracle::microsecondsToMove(Operation *op, int64_t bytes) const {
+  const GpuModel &gpu = gpuOf(op);
+  return gpu.launchInRow + 2 * double(bytes) / gpu.memoryBytes / 1000;
+}
+
 } // namespace dlc::codegen

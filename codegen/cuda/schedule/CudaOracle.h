@@ -14,6 +14,8 @@ public:
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
   int64_t alignmentOfParts() const override { return 16; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const override;
+  bool hasVectorsOfGroups(LoopNestOpInterface) const override { return false; }
+  double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
 };
 
 } // namespace dlc::codegen

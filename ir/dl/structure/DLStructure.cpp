@@ -98,8 +98,8 @@ static LogicalResult verifyEdges(FusionOp fusion) {
       return fusion.emitOpError("has an edge for input ")
              << edge.getInput() << "; expected one of its " << inputs;
     Value source = fusion.getInputs()[edge.getInput()];
-    while (auto reshape = source.getDefiningOp<ReshapeOp>())
-      source = reshape.getX();
+    while (isa_and_nonnull<ReshapeOp, PermuteOp>(source.getDefiningOp())) // views
+      source = source.getDefiningOp()->getOperand(0);
     if (!isa_and_nonnull<FusionOp, CatOp>(source.getDefiningOp()))
       return fusion.emitOpError("has an edge for input ")
              << edge.getInput() << ", which no other fusion writes";

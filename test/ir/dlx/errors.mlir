@@ -104,9 +104,9 @@ dlx.program @view attributes {input_names = ["x"], output_names = ["y"]} {
 // -----
 
 dlx.program @layout attributes {input_names = ["x"], output_names = ["y"]} {
-^bb0(%x: !dlx.buffer<tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>>):
-  // expected-error @+1 {{needs row-major buffers, got 'tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>' and 'tensor<6xf32>'}}
-  %y = dlx.view %x : !dlx.buffer<tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>> -> !dlx.buffer<tensor<6xf32>>
+^bb0(%x: !dlx.buffer<tensor<2x3xf32, #dl.t<[2, 3], order = [0, 1], tile = 3 of 1>>>):
+  // expected-error @+1 {{needs buffers without tiles, got 'tensor<2x3xf32, #dl.t<[2, 3], order = [0, 1], tile = 3 of 1>>' and 'tensor<6xf32>'}}
+  %y = dlx.view %x : !dlx.buffer<tensor<2x3xf32, #dl.t<[2, 3], order = [0, 1], tile = 3 of 1>>> -> !dlx.buffer<tensor<6xf32>>
   dlx.return %y : !dlx.buffer<tensor<6xf32>>
 }
 

@@ -33,6 +33,9 @@ row("reshape", ("f32",), [(4, "N", 2)], (8, "N"), lambda x: x.reshape(8, -1) if 
     attrs="{shape = affine_map<()[s0] -> (8, s0)>}", note="merged")
 row("flatten", MOVED, [("N", 2, 3)], ("N", 6), lambda x: x.flatten(1), attrs="{start_dim = 1 : i64}")
 row("permute", MOVED, [(2, "N", 3)], (3, 2, "N"), lambda x: x.permute(2, 0, 1), attrs="{dims = array<i64: 2, 0, 1>}")
+for few in (2, 3, 4):  # neighbours in the result that are far apart in x
+    row("permute", MOVED, [(2, few, "N")], (2, "N", few), lambda x: x.permute(0, 2, 1), attrs="{dims = array<i64: 0, 2, 1>}",
+        note=f"few {few}")
 row("transpose", MOVED, [("N", 5)], (5, "N"), lambda x: x.transpose(0, 1), attrs="{dim0 = 0 : i64, dim1 = 1 : i64}")
 row("slice", MOVED, [("N", 9)], ("N", 4), lambda x: x[:, 1:8:2],
     attrs="{dim = 1 : i64, start = 1 : i64, end = 8 : i64, step = 2 : i64}")

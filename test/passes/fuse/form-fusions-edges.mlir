@@ -176,7 +176,7 @@ func.func @recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) -> tensor<5
 
 // A value that is seen through views has a reason, too.
 // CHECK-LABEL: func.func @view(
-// CHECK: #dl.edge<input = 0, reader = "softmax", producer = "relu", why = "its reader sees it with other dims, through a reshape">
+// CHECK: #dl.edge<input = 0, reader = "softmax", producer = "relu", why = "its reader sees it with other dims, through a view">
 // CHECK-NOT: #dl.edge
 func.func @view(%x: tensor<4x6xf32>) -> tensor<8x3xf32> {
   %0 = dl.relu %x : (tensor<4x6xf32>) -> tensor<4x6xf32>

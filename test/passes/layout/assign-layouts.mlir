@@ -1,5 +1,6 @@
-// RUN: dlc-opt %s -assign-layouts -split-input-file | FileCheck %s
-
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(builtin.module(func.func(assign-layouts)))' | FileCheck %s
+module {
+module @cpu {
 // Three channels are read as they come; between convolution, relu, pool and cat everything lies channels last; the
 // result is row-major again.
 // CHECK-LABEL: @region
@@ -17,8 +18,6 @@ func.func @region(%x: tensor<2x3x8x8xf32>) -> tensor<2x16x3x3xf32> {
   %3 = dl.cat %2, %2 {dim = 1 : i64} : (tensor<2x8x3x3xf32>, tensor<2x8x3x3xf32>) -> tensor<2x16x3x3xf32>
   return %3 : tensor<2x16x3x3xf32>
 }
-
-// -----
 
 // Many row-major channels are converted, once for both readers; so is what a reshape reads.
 // CHECK-LABEL: @edges
@@ -39,8 +38,6 @@ func.func @edges(%x: tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>) -> tensor<?x51
   return %3 : tensor<?x512xf32, #dl.t<[s0, 512]>>
 }
 
-// -----
-
 // One channel, or pixels of 1x1: the bytes are the same either way, and nothing is converted. A mean reads what it gets.
 // CHECK-LABEL: @same_bytes
 // CHECK-NOT: dl.convert_layout
@@ -59,8 +56,6 @@ func.func @same_bytes(%x: tensor<2x1x8x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf
   %4 = dl.reshape %3 {shape = affine_map<() -> (2, 8)>} : (tensor<2x8x1x1xf32>) -> tensor<2x8xf32>
   return %2, %4 : tensor<2x8xf32>, tensor<2x8xf32>
 }
-
-// -----
 
 // Without a convolution or a pool nothing moves.
 // CHECK-LABEL: @no_region
@@ -85,22 +80,6 @@ func.func @lines(%x: tensor<2x3x20xf32>, %w: tensor<16x3x1xf32>, %v: tensor<4x8x
   return %2 : tensor<2x4x38xf32>
 }
 
-// -----
-
-// Vectors of channels fit into groups of 16. Of groups of 4 neighbouring channels read different ones: they stay row-major, where
-// vectors lie along the image.
-// CHECK-LABEL: @groups
-// CHECK: dl.conv2d {{.*}}groups = 2{{.*}} order = [0, 2, 3, 1]
-// CHECK: dl.convert_layout {{.*}} -> tensor<1x32x4x4xf32>
-// CHECK: dl.conv2d {{.*}}groups = 8{{.*}} -> tensor<1x32x2x2xf32>
-func.func @groups(%x: tensor<1x32x6x6xf32>, %w: tensor<32x16x3x3xf32>, %v: tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32> {
-  %0 = dl.conv2d %x, %w {groups = 2 : i64} : (tensor<1x32x6x6xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x4x4xf32>
-  %1 = dl.conv2d %0, %v {groups = 8 : i64} : (tensor<1x32x4x4xf32>, tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32>
-  return %1 : tensor<1x32x2x2xf32>
-}
-
-// -----
-
 // All channels read at the places that an interpolation computes: they lie last. Few channels do not fill a vector, and nearest
 // of an even factor computes nothing.
 // CHECK-LABEL: @places
@@ -114,8 +93,6 @@ func.func @places(%x: tensor<1x16x4x4xf32>, %y: tensor<1x3x4x4xf32>) -> (tensor<
   return %0, %1, %2 : tensor<1x16x8x8xf32>, tensor<1x3x8x8xf32>, tensor<1x16x8x8xf32>
 }
 
-// -----
-
 // The same of regions, where there are enough of them: one bin does not read much of its image.
 // CHECK-LABEL: @regions
 // CHECK: dl.roi_pool {{.*}} -> tensor<8x16x4x4xf32, #dl.t<[8, 16, 4, 4], order = [0, 2, 3, 1]>>
@@ -128,8 +105,6 @@ func.func @regions(%x: tensor<1x16x8x8xf32>, %b: tensor<8x5xf32>, %c: tensor<1x5
   return %0, %1, %2 : tensor<8x16x4x4xf32>, tensor<8x16x4x4xf32>, tensor<1x16x1x1xf32>
 }
 
-// -----
-
 // Three channels of floats stay row-major; of integers, which are multiplied in pairs of neighbours, they lie last.
 // CHECK-LABEL: @few_channels
 // CHECK: %[[X:.*]] = dl.convert_layout %arg0 : (tensor<1x3x8x8xi32>) -> tensor<1x3x8x8xi32, #dl.t<[1, 3, 8, 8], order = [0, 2, 3, 1]>>
@@ -139,4 +114,85 @@ func.func @few_channels(%x: tensor<1x3x8x8xi32>, %w: tensor<16x3x3x3xi32>, %f: t
   %0 = dl.conv2d %x, %w : (tensor<1x3x8x8xi32>, tensor<16x3x3x3xi32>) -> tensor<1x16x6x6xi32>
   %1 = dl.conv2d %f, %v : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x6x6xf32>
   return %0, %1 : tensor<1x16x6x6xi32>, tensor<1x16x6x6xf32>
+}
+
+// A permutation to channels last and back is a view of what convolutions write: a norm over the channels in between needs no
+// convert, nor does the residual sum, and the sum is where all of its operands are.
+// CHECK-LABEL: @norms
+// CHECK-NOT: dl.convert_layout
+// CHECK: %[[X:.*]] = dl.conv2d %arg0
+// CHECK: dl.permute %[[X]] {{.*}} -> tensor<?x8x8x32xf32, #dl.t<[s0, 8, 8, 32]>>
+// CHECK: dl.standardize {{.*}} -> tensor<?x8x8x32xf32, #dl.t<[s0, 8, 8, 32]>>
+// CHECK: dl.permute {{.*}} -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>
+// CHECK: dl.add {{.*}} -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>
+// CHECK: dl.conv2d
+// CHECK: %[[Y:.*]] = dl.convert_layout
+// CHECK: return %[[Y]]
+func.func @norms(%x: tensor<?x3x8x8xf32, #dl.t<[s0, 3, 8, 8]>>, %w: tensor<32x3x1x1xf32>, %v: tensor<32x32x1x1xf32>, %a: tensor<32xf32>) -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>> {
+  %0 = dl.conv2d %x, %w : (tensor<?x3x8x8xf32, #dl.t<[s0, 3, 8, 8]>>, tensor<32x3x1x1xf32>) -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>
+  %1 = dl.permute %0 {dims = array<i64: 0, 2, 3, 1>} : (tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>) -> tensor<?x8x8x32xf32, #dl.t<[s0, 8, 8, 32]>>
+  %2 = dl.standardize %1, %a {affine_dims = array<i64: 3>, dims = array<i64: 3>, eps = 1.0e-05 : f64} : (tensor<?x8x8x32xf32, #dl.t<[s0, 8, 8, 32]>>, tensor<32xf32>) -> tensor<?x8x8x32xf32, #dl.t<[s0, 8, 8, 32]>>
+  %3 = dl.permute %2 {dims = array<i64: 0, 3, 1, 2>} : (tensor<?x8x8x32xf32, #dl.t<[s0, 8, 8, 32]>>) -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>
+  %4 = dl.add %3, %0 : (tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>, tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>) -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>
+  %5 = dl.conv2d %4, %v : (tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>, tensor<32x32x1x1xf32>) -> tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>
+  return %5 : tensor<?x32x8x8xf32, #dl.t<[s0, 32, 8, 8]>>
+}
+
+// A shuffle of channels moves them once, inside of pixels: both reshapes are views.
+// CHECK-LABEL: @shuffle
+// CHECK-NOT: dl.convert_layout
+// CHECK: dl.reshape {{.*}} -> tensor<1x2x16x8x8xf32, #dl.t<[1, 2, 16, 8, 8], order = [0, 3, 4, 1, 2]>>
+// CHECK: dl.permute {{.*}} -> tensor<1x16x2x8x8xf32, #dl.t<[1, 16, 2, 8, 8], order = [0, 3, 4, 1, 2]>>
+// CHECK: %[[Y:.*]] = dl.reshape {{.*}} -> tensor<1x32x8x8xf32, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
+// CHECK: dl.conv2d %[[Y]]
+// CHECK: dl.mean
+// CHECK: return
+func.func @shuffle(%x: tensor<1x3x8x8xf32>, %w: tensor<32x3x1x1xf32>, %v: tensor<32x32x1x1xf32>) -> tensor<1x32xf32> {
+  %0 = dl.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<32x3x1x1xf32>) -> tensor<1x32x8x8xf32>
+  %1 = dl.reshape %0 {shape = affine_map<() -> (1, 2, 16, 8, 8)>} : (tensor<1x32x8x8xf32>) -> tensor<1x2x16x8x8xf32>
+  %2 = dl.permute %1 {dims = array<i64: 0, 2, 1, 3, 4>} : (tensor<1x2x16x8x8xf32>) -> tensor<1x16x2x8x8xf32>
+  %3 = dl.reshape %2 {shape = affine_map<() -> (1, 32, 8, 8)>} : (tensor<1x16x2x8x8xf32>) -> tensor<1x32x8x8xf32>
+  %4 = dl.conv2d %3, %v : (tensor<1x32x8x8xf32>, tensor<32x32x1x1xf32>) -> tensor<1x32x8x8xf32>
+  %5 = dl.mean %4 {dim = array<i64: 2, 3>} : (tensor<1x32x8x8xf32>) -> tensor<1x32xf32>
+  return %5 : tensor<1x32xf32>
+}
+
+// The pixels of an image as the rows of a product are what a convolution has written.
+// CHECK-LABEL: @patches
+// CHECK: dl.reshape {{.*}} -> tensor<1x32x64xf32, #dl.t<[1, 32, 64], order = [0, 2, 1]>>
+// CHECK-NOT: dl.convert_layout
+// CHECK: %[[ROWS:.*]] = dl.permute {{.*}} -> tensor<1x64x32xf32>
+// CHECK: dl.matmul %[[ROWS]]
+func.func @patches(%x: tensor<1x3x8x8xf32>, %w: tensor<32x3x1x1xf32>, %v: tensor<32x16xf32>) -> tensor<1x64x16xf32> {
+  %0 = dl.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<32x3x1x1xf32>) -> tensor<1x32x8x8xf32>
+  %1 = dl.reshape %0 {shape = affine_map<() -> (1, 32, 64)>} : (tensor<1x32x8x8xf32>) -> tensor<1x32x64xf32>
+  %2 = dl.permute %1 {dims = array<i64: 0, 2, 1>} : (tensor<1x32x64xf32>) -> tensor<1x64x32xf32>
+  %3 = dl.matmul %2, %v : (tensor<1x64x32xf32>, tensor<32x16xf32>) -> tensor<1x64x16xf32>
+  return %3 : tensor<1x64x16xf32>
+}
+
+// Channels and pixels that become one dim do not lie in order: the image is converted, once.
+// CHECK-LABEL: @joined
+// CHECK: %[[X:.*]] = dl.convert_layout {{.*}} -> tensor<1x32x8x8xf32>
+// CHECK-NOT: dl.convert_layout
+// CHECK: dl.reshape %[[X]] {{.*}} -> tensor<1x2048xf32>
+func.func @joined(%x: tensor<1x3x8x8xf32>, %w: tensor<32x3x1x1xf32>) -> tensor<1x2048xf32> {
+  %0 = dl.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<32x3x1x1xf32>) -> tensor<1x32x8x8xf32>
+  %1 = dl.reshape %0 {shape = affine_map<() -> (1, 2048)>} : (tensor<1x32x8x8xf32>) -> tensor<1x2048xf32>
+  return %1 : tensor<1x2048xf32>
+}
+}
+module @cuda {
+// Vectors of channels fit into groups of 16. Of groups of 4 neighbouring channels read different ones: they stay row-major, where
+// vectors lie along the image.
+// CHECK-LABEL: @groups
+// CHECK: dl.conv2d {{.*}}groups = 2{{.*}} order = [0, 2, 3, 1]
+// CHECK: dl.convert_layout {{.*}} -> tensor<1x32x4x4xf32>
+// CHECK: dl.conv2d {{.*}}groups = 8{{.*}} -> tensor<1x32x2x2xf32>
+func.func @groups(%x: tensor<1x32x6x6xf32>, %w: tensor<32x16x3x3xf32>, %v: tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32> {
+  %0 = dl.conv2d %x, %w {groups = 2 : i64} : (tensor<1x32x6x6xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x4x4xf32>
+  %1 = dl.conv2d %0, %v {groups = 8 : i64} : (tensor<1x32x4x4xf32>, tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32>
+  return %1 : tensor<1x32x2x2xf32>
+}
+}
 }

@@ -4,7 +4,8 @@
 // Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the result does, the whole
 // of it is one row; where operands differ only along the row (a bias), rows need no indices. Operands that lie the other way
 // round (a transpose) are turned a block at a time. Where neighbours along the rows read at computed places, vectors lie along
-// another dim, and are turned as they are stored. A result in panels (packed weights) is written panel by panel, its
+// another dim, and are turned as they are stored. A few neighbours in the result that are far apart in an operand are stored from a
+// vector each. A result in panels (packed weights) is written panel by panel, its
 // zero tail included.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
@@ -42,6 +43,8 @@ public:
     resultOffset = k.emitter.resultOffset(variables);
     if (isFlat())
       return flat();
+    if (int64_t dim = findBesideFew(); dim >= 0)
+      return besideFew(dim);
     if (findTurned())
       return blocks();
     if (int64_t dim = findApart(); dim >= 0)
@@ -58,6 +61,10 @@ private:
   CpuLaunch panels();
   CpuLaunch blocks();
   CpuLaunch apart(int64_t dim);
+  /// A dim that can be a vector where the innermost one has few elements, which lie beside each other: operands have neighbours along
+  /// it, as in a shuffle of channels; -1: there is none.
+  int64_t findBesideFew();
+  CpuLaunch besideFew(int64_t dim);
   /// A dim that can be a vector where the innermost one cannot: operands have neighbours along it, at places that a body computes;
   /// -1: there is none.
   int64_t findApart();
@@ -173,6 +180,62 @@ CpuLaunch MapSchedule::rows() {
       k.forEach(zero, extent, 1, [&](Value j) {
         k.math.bindLoop(variables[inner], j);
         emitElement();
+      });
+    });
+  });
+}
+
+int64_t MapSchedule::findBesideFew() {
+  if (order.size() < 2 || k.emitter.isInPlace() || k.emitter.storesPart())
+    return -1;
+  int64_t inner = order.back(), dim = order.end()[-2];
+  auto width = dl::asConstant(dims[inner]);
+  if (!width || *width < 2 || *width > kFewColumns)
+    return -1;
+  bool hasNeighbours = false;
+  SmallVector<AffineExpr> at(variables);
+  for (int64_t j = 0; j < *width; ++j) {
+    at[inner] = k.math.constant(j);
+    bool isVector =
+        !k.emitter.needsScalarAlong(variables[dim], at, {}) &&
+        k.emitter.visitReads(k.emitter.getResult(), at, [&](unsigned, AffineExpr offset, bool) {
+          hasNeighbours |= k.math.strideAlong(offset, variables[dim]) == Stride::unit;
+          return isVectorAccess(k.math, offset, variables[dim]);
+        });
+    if (!isVector)
+      return -1;
+  }
+  return hasNeighbours ? dim : -1;
+}
+
+/// Vectors along `dim`, one for each element of the innermost dim, which are interleaved as they are stored.
+CpuLaunch MapSchedule::besideFew(int64_t dim) {
+  int64_t inner = order.back(), width = *dl::asConstant(dims[inner]);
+  int64_t lines = kTileElements / width;
+  SmallVector<AffineExpr> outerVariables, outerDims;
+  for (int64_t outer : ArrayRef(order).drop_back(2)) {
+    outerVariables.push_back(variables[outer]);
+    outerDims.push_back(dims[outer]);
+  }
+  outerDims.push_back(dims[dim].ceilDiv(lines));
+  outerVariables.push_back(k.math.addLoop(outerDims.back()));
+  AffineExpr top = outerVariables.back() * lines, count = dl::product(outerDims, type.getContext());
+  auto length = k.math.usual(dims[dim]);
+  int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, lines / *length) : 1;
+  return overTiles(count, perTile, [&](Value from, Value to) {
+    k.forEach(from, to, 1, [&](Value i) {
+      k.delinearize(i, outerVariables, outerDims);
+      Value first = k.value(top), end = k.smaller(k.add(first, k.index(lines)), k.value(dims[dim]));
+      k.forVector(variables[dim], first, end, [&] {
+        SmallVector<AffineExpr> at(variables);
+        SmallVector<Value> values;
+        for (int64_t j = 0; j < width; ++j) {
+          at[inner] = k.math.constant(j);
+          values.push_back(k.emitter.emitMap(k.builder, at));
+        }
+        at[inner] = k.math.constant(0);
+        k.storeInterleaved(values,
+                           k.math.simplify(resultOffset.replace(variables[inner], at[inner])));
       });
     });
   });

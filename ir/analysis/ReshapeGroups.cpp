@@ -1,7 +1,7 @@
-//===- DimGroups.cpp - Which dims a reshape splits, joins or keeps ---------------------*- C++ -*-===//
+//===- ReshapeGroups.cpp - Which dims a reshape splits, joins or keeps -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/simplify/DimGroups.h"
+#include "ir/analysis/ReshapeGroups.h"
 
 using namespace mlir;
 
