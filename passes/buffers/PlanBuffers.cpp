@@ -26,13 +26,6 @@ class PlanBuffers : public impl::PlanBuffersBase<PlanBuffers> {
 
 } // namespace
 
-/// The value that owns the bytes, through views.
-static Value ownerOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<dlx::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
-
 /// Returns the kernel that `op` launches, and null if `op` is not a launch.
 static dlx::KernelOp kernelOf(Operation &op) {
   auto launch = dyn_cast<dlx::LaunchOp>(op);
@@ -91,6 +84,23 @@ static bool isMainCommand(Operation &op) {
   return isa<dlx::CopyOp>(op);
 }
 
+/// Makes `output`, a view of a buffer that a run allocates, a buffer of its own: the one that was
+/// allocated becomes a view of it. Returns false where that is none, or where the model returns it.
+static bool allocateViewed(OpOperand &output) {
+  auto alloc = dlx::storage(output.get()).getDefiningOp<dlx::AllocOp>();
+  if (!alloc || alloc.getPersistent() || alloc.getBuffer() == output.get() ||
+      llvm::is_contained(output.getOwner()->getOperands(), alloc.getBuffer()))
+    return false;
+  OpBuilder builder(alloc);
+  auto whole = dlx::AllocOp::create(builder, alloc.getLoc(), output.get().getType(),
+                                    /*persistent=*/false);
+  alloc.getBuffer().replaceAllUsesWith(
+      dlx::ViewOp::create(builder, alloc.getLoc(), alloc.getBuffer().getType(), whole));
+  alloc.erase();
+  output.set(whole);
+  return true;
+}
+
 void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   Operation &ret = program.getBodyBlock().back();
   OpBuilder builder(&ret);
@@ -100,6 +110,10 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
     auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
     if (alloc && !alloc.getPersistent() && taken.insert(output.get()).second)
       continue;
+    if (allocateViewed(output)) {
+      taken.insert(output.get());
+      continue;
+    }
     auto copy =
         dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
     dlx::CopyOp::create(builder, ret.getLoc(), output.get(), copy);
@@ -121,7 +135,7 @@ void PlanBuffers::writeStates(dlx::ProgramOp program) {
     if (state != value)
       writes.push_back({value, state});
   for (auto &[value, state] : writes)
-    if (llvm::is_contained(states, ownerOf(value))) {
+    if (llvm::is_contained(states, dlx::storage(value))) {
       auto old = dlx::AllocOp::create(builder, ret.getLoc(), value.getType(), /*persistent=*/false);
       dlx::CopyOp::create(builder, ret.getLoc(), value, old);
       value = old;
@@ -144,7 +158,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     if (!isMainCommand(op))
       continue;
     auto touch = [&](Value buffer, bool writes) -> LogicalResult {
-      Value owner = ownerOf(buffer);
+      Value owner = dlx::storage(buffer);
       auto alloc = owner.getDefiningOp<dlx::AllocOp>();
       if (!alloc || alloc.getPersistent())
         return success();
@@ -167,8 +181,8 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     };
     auto overlaps = [](ValueRange sources, ValueRange targets) {
       return llvm::any_of(targets, [&](Value target) {
-        return llvm::any_of(sources,
-                            [&](Value source) { return ownerOf(source) == ownerOf(target); });
+        return llvm::any_of(
+            sources, [&](Value source) { return dlx::storage(source) == dlx::storage(target); });
       });
     };
     ValueRange sources, targets;

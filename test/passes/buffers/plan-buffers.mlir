@@ -78,6 +78,25 @@ dlx.program @Outputs attributes {input_names = ["x"], output_names = ["a", "b", 
   dlx.return %x, %w, %a, %v, %a : !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<2x2xf32>>, !dlx.buffer<tensor<4xf32>>
 }
 
+// What the model sees under other dims is allocated so: the kernel writes it there, and nothing is copied. Of two outputs that are
+// views of one buffer, the second is a copy.
+// CHECK-LABEL: dlx.program @Views
+// CHECK: %[[Y:.*]] = dlx.alloc {first_use = 0 : i64, last_use = 1 : i64} : <tensor<2x2xf32>>
+// CHECK: %[[A:.*]] = dlx.view %[[Y]] : <tensor<2x2xf32>> -> <tensor<4xf32>>
+// CHECK: dlx.launch @relu({{.*}}) -> (%[[A]])
+// CHECK: %[[Z:.*]] = dlx.view %[[A]] : <tensor<4xf32>> -> <tensor<1x4xf32>>
+// CHECK: %[[C:.*]] = dlx.alloc {first_use = 1 : i64, last_use = 1 : i64} : <tensor<1x4xf32>>
+// CHECK: dlx.copy %[[Z]] to %[[C]]
+// CHECK: dlx.return %[[Y]], %[[C]]
+dlx.program @Views attributes {input_names = ["x"], output_names = ["y", "z"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %a = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%x) -> (%a) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  %y = dlx.view %a : !dlx.buffer<tensor<4xf32>> -> !dlx.buffer<tensor<2x2xf32>>
+  %z = dlx.view %a : !dlx.buffer<tensor<4xf32>> -> !dlx.buffer<tensor<1x4xf32>>
+  dlx.return %y, %z : !dlx.buffer<tensor<2x2xf32>>, !dlx.buffer<tensor<1x4xf32>>
+}
+
 // -----
 
 dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
