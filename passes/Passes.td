@@ -525,7 +525,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
     recurrences, attentions and results of the function are row-major. Every other op has a choice, and what it reads in
     another layout than it wants costs what a kernel takes to move it (ScheduleOracle::microsecondsToMove). An elementwise
     op wants its operands to lie as its result does; a dl.permute and a dl.reshape want them so that they are views
-    (ir/analysis/ViewLayout.h). The choices of all values are made at once, as a partitioned boolean quadratic problem
+    (ir/analysis/view/ViewLayout.h). The choices of all values are made at once, as a partitioned boolean quadratic problem
     (passes/layout/AssignmentProblem.h). dl.convert_layout is added where an op must have another layout than its operand
     has; of equal costs, it comes late. A tensor whose bytes would be the same either way (one channel, or 1x1 pixels) stays
     row-major. Weights stay as stored: a target packs them as it likes. Example: test/passes/layout/assign-layouts.mlir.

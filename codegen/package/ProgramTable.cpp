@@ -284,7 +284,7 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
   if (op.getCopied())
     launch.copied = op.getCopied()->str();
   for (Value output : op.getOutputs())
-    writers[output] = launch.kernel;
+    writers[dlx::storage(output)] = launch.kernel;
   if (kernel.getVariants() && !op.getInit())
     for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
       launch.variants.push_back(std::make_unique<schema::VariantT>(variantTable(

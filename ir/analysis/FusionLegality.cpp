@@ -5,7 +5,7 @@
 
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/IntegerRange.h"
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/composite/AttentionParts.h"
 #include "ir/interfaces/Lines.h"

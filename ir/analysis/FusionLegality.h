@@ -39,7 +39,7 @@ bool standsAlone(mlir::Operation *op);
 
 /// The op is computed by a kernel, so that it belongs into a fusion; dl.weight and views do not.
 bool isFusible(mlir::Operation *op);
-/// A dl.reshape whose result has the bytes of its operand (ir/analysis/ViewLayout.h), as always between row-major layouts.
+/// A dl.reshape whose result has the bytes of its operand (ir/analysis/view/ViewLayout.h), as always between row-major layouts.
 bool isView(mlir::Operation *op);
 /// The value whose elements `value` is, through views.
 mlir::Value pastViews(mlir::Value value);

@@ -4,7 +4,7 @@
 #include "ir/interpreter/Interpreter.h"
 
 #include "ir/analysis/FusionLegality.h"
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 #include "ir/interpreter/LineRunner.h"
 #include "ir/interpreter/NestRunner.h"
 #include "ir/interpreter/RecurrenceRunner.h"

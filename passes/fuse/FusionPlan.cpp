@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/fuse/FusionPlan.h"
 
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 #include "passes/fuse/FusionSteps.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

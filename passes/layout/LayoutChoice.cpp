@@ -4,7 +4,7 @@
 #include "passes/layout/LayoutChoice.h"
 
 #include "ir/analysis/CostModel.h"
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 
 using namespace mlir;
 

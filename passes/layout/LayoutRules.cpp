@@ -4,7 +4,7 @@
 #include "passes/layout/LayoutRules.h"
 
 #include "ir/analysis/FusionLegality.h"
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 
 using namespace mlir;
 

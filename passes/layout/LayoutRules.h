@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What assign-layouts knows of ops. It follows from their loops: no rule names an op but the two
-// that are views (ir/analysis/ViewLayout.h).
+// that are views (ir/analysis/view/ViewLayout.h).
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_LAYOUT_LAYOUTRULES_H
 #define DLC_PASSES_LAYOUT_LAYOUTRULES_H

@@ -1,7 +1,7 @@
 //===- SinkPermutations.cpp - Permutations that move nothing after what reads them -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "passes/Passes.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/shape/ConcatParts.h"

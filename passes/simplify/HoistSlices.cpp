@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
-#include "ir/analysis/ReshapeGroups.h"
+#include "ir/analysis/view/ReshapeGroups.h"
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/Passes.h"
 

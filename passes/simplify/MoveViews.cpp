@@ -1,7 +1,7 @@
 //===- MoveViews.cpp - Reshapes and permutations to where they cost no kernel ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/ReshapeGroups.h"
+#include "ir/analysis/view/ReshapeGroups.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

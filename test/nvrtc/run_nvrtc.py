@@ -3,7 +3,8 @@
 
     run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows, and one in SCHEDULE_TURNS of those that the
                            tests of the schedules print: another part at each commit
-    run_nvrtc.py --all     all of them, on demand: ten minutes and more
+    run_nvrtc.py --all [--from K]   all of them, on demand: three hours on two cores. One part after the other, each with its counts;
+                           --from goes on at the part that an interrupted run had begun
 
 The last lines are "N left out (reason)" and "N passed, N failed"."""
 import argparse
@@ -32,6 +33,11 @@ class Tally:
     def __init__(self):
         self.cases = Cases()
         self.missing = 0
+
+    def check_parts(self, name, files, begin, *flags):
+        """The same for all parts from `begin` on, each with its counts as soon as it is done."""
+        for part in range(begin, TURNS):
+            self.check(f"{name}, part {part} of {TURNS}", files, *flags, "--turn", f"{part}/{TURNS}")
 
     def check(self, name, files, *flags):
         """Runs nvrtc-check; its cases count. How many it left out although there is an NVRTC."""
@@ -94,6 +100,7 @@ def schedules(tally, turn):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="all precisions and rows")
+    parser.add_argument("--from", dest="begin", type=int, default=0, metavar="K", help="with --all: go on at part K")
     options = parser.parse_args()
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
@@ -105,8 +112,11 @@ def main():
     for problem in problems:
         with tally.cases.case("compile"):
             raise Failure(problem)
-    turn = [] if options.all else ["--turn", f"{TURN}/{TURNS}"]
-    skipped = tally.check("networks and numeric rows", paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"), *turn)
+    name, skipped = "networks and numeric rows", 0
+    if options.all:
+        tally.check_parts(name, paths, options.begin, "--quiet")
+    else:
+        skipped = tally.check(name, paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"), "--turn", f"{TURN}/{TURNS}")
     if not tally.missing:
         later = schedules(tally, [] if options.all else ["--turn", f"{TURN}/{SCHEDULE_TURNS}"])
         if later:

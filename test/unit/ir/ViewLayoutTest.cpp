@@ -1,7 +1,7 @@
 //===- ViewLayoutTest.cpp - Views against the addresses of all elements ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 
 #include "ir/dl/DLOps.h"
 

@@ -1,7 +1,7 @@
 //===- ReshapeGroups.cpp - Which dims a reshape splits, joins or keeps -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/ReshapeGroups.h"
+#include "ir/analysis/view/ReshapeGroups.h"
 
 using namespace mlir;
 

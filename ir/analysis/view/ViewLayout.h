@@ -4,8 +4,8 @@
 // A dl.permute renames dims and a dl.reshape splits and joins them. Both leave the bytes of a tensor
 // where they are if the result lies in the layout that follows from the operand's.
 //===----------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_ANALYSIS_VIEWLAYOUT_H
-#define DLC_IR_ANALYSIS_VIEWLAYOUT_H
+#ifndef DLC_IR_ANALYSIS_VIEW_VIEWLAYOUT_H
+#define DLC_IR_ANALYSIS_VIEW_VIEWLAYOUT_H
 
 #include "ir/dl/base/DLTypes.h"
 
@@ -27,4 +27,4 @@ bool keepsBytes(mlir::Operation *op);
 
 } // namespace dlc
 
-#endif // DLC_IR_ANALYSIS_VIEWLAYOUT_H
+#endif // DLC_IR_ANALYSIS_VIEW_VIEWLAYOUT_H

@@ -1,9 +1,9 @@
 //===- ViewLayout.cpp - In which layout a view has the bytes of its operand ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/ViewLayout.h"
+#include "ir/analysis/view/ViewLayout.h"
 
-#include "ir/analysis/ReshapeGroups.h"
+#include "ir/analysis/view/ReshapeGroups.h"
 #include "ir/dl/DLOps.h"
 
 using namespace mlir;
@@ -16,7 +16,8 @@ static bool isOne(AffineExpr dim) { return dl::isConstant(dim, 1); }
 
 /// All dims in the order of `layout`, the outermost first.
 static Order orderOf(const dl::Layout &layout, int64_t rank) {
-  return layout.order.empty() ? llvm::to_vector<4>(llvm::seq<int64_t>(0, rank)) : Order(layout.order);
+  return layout.order.empty() ? llvm::to_vector<4>(llvm::seq<int64_t>(0, rank))
+                              : Order(layout.order);
 }
 
 /// The dims of `order` that move in memory: those of size 1 do not.

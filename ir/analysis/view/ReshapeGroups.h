@@ -1,8 +1,8 @@
 //===- ReshapeGroups.h - Which dims a reshape splits, joins or keeps -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_ANALYSIS_RESHAPEGROUPS_H
-#define DLC_IR_ANALYSIS_RESHAPEGROUPS_H
+#ifndef DLC_IR_ANALYSIS_VIEW_RESHAPEGROUPS_H
+#define DLC_IR_ANALYSIS_VIEW_RESHAPEGROUPS_H
 
 #include "ir/dl/base/DLBuilder.h"
 
@@ -27,4 +27,4 @@ bool hasCountedDim(mlir::Value value);
 
 } // namespace dlc
 
-#endif // DLC_IR_ANALYSIS_RESHAPEGROUPS_H
+#endif // DLC_IR_ANALYSIS_VIEW_RESHAPEGROUPS_H
