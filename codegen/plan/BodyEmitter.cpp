@@ -85,7 +85,8 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
   }
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
     LoopNest loops = op.getLoopNest();
-    if (loops.isMap())
+    // What is between the layers of a stack is part of their steps.
+    if (loops.isMap() || kernel.getKind() == dlx::KernelKind::recurrent)
       continue;
     root = op;
     nest = std::move(loops);

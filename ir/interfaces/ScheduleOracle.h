@@ -37,6 +37,12 @@ public:
   /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
   /// estimated to take less time than one for each.
   virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;
+  /// Returns true if there are kernels that run the layers of a stack in waves.
+  virtual bool hasWaves() const = 0;
+  /// Returns true if one kernel runs `layers`, a stack from the lowest layer on with the products
+  /// between them (ir/analysis/StackedLayers.h), and is estimated to take less time than one kernel
+  /// for all but the highest layer, one for the last product and one for that layer.
+  virtual bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface> layers) const = 0;
 
   /// Returns true if a kernel of `window`, whose channels are summed in groups that vectors of
   /// neighbouring channels do not fit, reads several whole groups at once: then it is faster over

@@ -41,6 +41,8 @@ void FormFusions::runOnOperation() {
       numPooled += joinPoolings(plan);
     numReaders += joinReaders(plan, *oracle);
     numSideBySide += joinRecurrences(plan, *oracle);
+    if (oracle->hasWaves())
+      numSideBySide += joinLayers(plan, edges, *oracle);
     numInPlace += joinInPlace(plan, *oracle);
   }
   numFusions += buildFusions(block, plan, edges);

@@ -33,6 +33,11 @@ unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 /// a layer, share a kernel where the oracle likes it. Returns how many joined another.
 unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
 
+/// Waves: a layer of recurrences whose gates are a product of what the layer below gives shares a
+/// kernel with both where the oracle likes it; else `edges` says why not. Returns how many joined
+/// another.
+unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle);
+
 /// In-place concatenation: no kernel copies the tensors of a dl.cat that no other op reads. The
 /// kernels that compute them write them where they lie in its result. Returns how many such dl.cat
 /// there are.

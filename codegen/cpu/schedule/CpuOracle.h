@@ -16,6 +16,8 @@ public:
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
   bool hasVectorsOfGroups(LoopNestOpInterface window) const override;
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
+  bool hasWaves() const override { return false; }
+  bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
 };
 
 } // namespace dlc::codegen

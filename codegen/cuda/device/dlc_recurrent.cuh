@@ -27,6 +27,17 @@ template <class Config> struct cell_of<Config, decltype((void)Config::cells)> {
   static constexpr int kCount = Config::cells, kNumber = Config::cell;
 };
 
+/// Layers that are stacked on each other run in waves, in one launch: a column of theirs has the
+/// lines of one unit of all layers. A Config that says `column_at` is for the lines that begin so
+/// many bytes after the column's: first those that are multiplied with the states of the layer
+/// below, then those for the states of the layer itself, where there are two `sources`.
+template <class Config, class = void> struct layer_of {
+  static constexpr int kBegin = 0, kSources = 1;
+};
+template <class Config> struct layer_of<Config, decltype((void)Config::column_at)> {
+  static constexpr int kBegin = Config::column_at, kSources = Config::sources;
+};
+
 /// The columns of this block: `count` from `first` on, of which the first `resident` begin at
 /// `kept`.
 template <class T> struct own_columns {
@@ -55,7 +66,8 @@ template <class Config> DLC_DEV own_columns<typename Config::type> columns_of_bl
   int most = (kAll + blocks - 1) / blocks;
   int first = (int)blockIdx.x * most, count = max(0, min(most, kAll - first));
   int resident = min(most, (room - before) / Config::column_bytes);
-  T *kept = reinterpret_cast<T *>(memory + Config::staged_bytes + before);
+  T *kept =
+      reinterpret_cast<T *>(memory + Config::staged_bytes + before + layer_of<Config>::kBegin);
   if constexpr (Cell::kCount == 1) {
     return {first, count, min(resident, count), kept};
   } else {
@@ -148,17 +160,17 @@ template <int COUNT, int MASK = 16> DLC_DEV float sum_over_lanes(float *values, 
   }
 }
 
-/// For each row and each column of this block: finish(row, column, sums, prior), where `sums` are
-/// those of the column's lines with the row's states, `memory` from `from` on, [rows][length], and
-/// `prior` is what before(row, column) gave: it reads what does not depend on the product, while
-/// the states are on their way. Both are called by one lane.
+/// multiply_columns and multiply_stacked_columns: the sums of each source, one after the other.
 template <class Config, class FBefore, class FFinish>
-DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
-                              typename Config::index from, const typename Config::type *matrix,
-                              const FBefore &before, const FFinish &finish) {
+DLC_DEV void
+multiply_sources(typename Config::index rows,
+                 const float *const (&states)[layer_of<Config>::kSources],
+                 const typename Config::type *const (&matrices)[layer_of<Config>::kSources],
+                 const FBefore &before, const FFinish &finish) {
   using T = typename Config::type;
   using Index = typename Config::index;
   using Prior = decltype(before(Index(), Index()));
+  constexpr int kSources = layer_of<Config>::kSources;
   constexpr int kGroups = Config::groups, kRows = Config::rows_at_once, kStaged = Config::rows;
   constexpr int kLength = Config::length, kCopied = Config::copied, kPieces = kLength / kCopied;
   constexpr int kSums = kGroups * kRows <= 1   ? 1
@@ -173,17 +185,19 @@ DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
   if constexpr (cell_of<Config>::kCount > 1)
     if (own.count == 0)
       return; // nothing of this recurrence
-  const float *states = memory + from;
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
   auto stage = [&](Index first, int buffer) {
-    float *to = staged + buffer * kStaged * kLength;
+    float *to = staged + buffer * kSources * kStaged * kLength;
     int count = (int)min((Index)kStaged, rows - first) * kPieces;
+#pragma unroll
+    for (int source = 0; source < kSources; ++source) {
 #pragma unroll 4
-    for (int i = thread; i < count; i += 32 * Config::warps) {
-      int row = i / kPieces, at = i % kPieces * kCopied;
-      cp_async<4 * kCopied>(to + row * kLength + staged_at<Config>(at),
-                            states + (first + row) * kLength + at, true);
+      for (int i = thread; i < count; i += 32 * Config::warps) {
+        int row = i / kPieces, at = i % kPieces * kCopied;
+        cp_async<4 * kCopied>(to + (source * kStaged + row) * kLength + staged_at<Config>(at),
+                              states[source] + (first + row) * kLength + at, true);
+      }
     }
     cp_async_commit();
   };
@@ -196,7 +210,7 @@ DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
     bool has_more = first + kStaged < rows;
     if (Config::buffers == 2 && has_more)
       stage(first + kStaged, buffer ^ 1);
-    const float *current = staged + buffer * kStaged * kLength;
+    const float *current = staged + buffer * kSources * kStaged * kLength;
     int present = (int)min((Index)kStaged, rows - first);
     int end = own.count > 0 ? present : 0;
     int column = warp,
@@ -223,22 +237,27 @@ DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
       }
       if (!has_item)
         break;
-      const float *of_rows[kRows];
+      vec<float, (kGroups == 3 ? 4 : kGroups) * kSources> of_row = {}; // as wide as it is aligned
 #pragma unroll
-      for (int i = 0; i < kRows; ++i)
-        of_rows[i] = current + min(begin + i, present - 1) * kLength;
-      float sums[kSums] = {};
-      if (column < own.resident)
-        multiply_lines<Config>(sums, own.kept + column * (Config::column_bytes / (int)sizeof(T)),
-                               kLength, of_rows, lane);
-      else
-        multiply_lines<Config>(sums, matrix + number * kLength, (Index)Config::columns * kLength,
-                               of_rows, lane);
-      float total = sum_over_lanes<kSums>(sums, lane);
-      vec<float, kGroups == 3 ? 4 : kGroups> of_row = {}; // as wide as it is aligned
+      for (int source = 0; source < kSources; ++source) {
+        const float *of_rows[kRows];
 #pragma unroll
-      for (int group = 0; group < kGroups; ++group)
-        of_row[group] = shfl(total, (lane * kGroups + group) * (32 / kSums));
+        for (int i = 0; i < kRows; ++i)
+          of_rows[i] = current + (source * kStaged + min(begin + i, present - 1)) * kLength;
+        float sums[kSums] = {};
+        if (column < own.resident)
+          multiply_lines<Config>(sums,
+                                 own.kept + column * (Config::column_bytes / (int)sizeof(T)) +
+                                     source * kGroups * kLength,
+                                 kLength, of_rows, lane);
+        else
+          multiply_lines<Config>(sums, matrices[source] + number * kLength,
+                                 (Index)Config::columns * kLength, of_rows, lane);
+        float total = sum_over_lanes<kSums>(sums, lane);
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group)
+          of_row[source * kGroups + group] = shfl(total, (lane * kGroups + group) * (32 / kSums));
+      }
       if (is_mine)
         finish(row, number, of_row, prior);
       column += Config::warps;
@@ -251,6 +270,32 @@ DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
         buffer ^= 1;
     }
   }
+}
+
+/// For each row and each column of this block: finish(row, column, sums, prior), where `sums` are
+/// those of the column's lines with the row's states, `memory` from `from` on, [rows][length], and
+/// `prior` is what before(row, column) gave: it reads what does not depend on the product, while
+/// the states are on their way. Both are called by one lane.
+template <class Config, class FBefore, class FFinish>
+DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
+                              typename Config::index from, const typename Config::type *matrix,
+                              const FBefore &before, const FFinish &finish) {
+  const float *const states[] = {memory + from};
+  const typename Config::type *const matrices[] = {matrix};
+  multiply_sources<Config>(rows, states, matrices, before, finish);
+}
+
+/// The same of a layer on another one: `sums` are those of the lines of `of_below` with the states
+/// of the layer below, `memory` from `below` on, and then those of `matrix` with the layer's own.
+template <class Config, class FBefore, class FFinish>
+DLC_DEV void multiply_stacked_columns(typename Config::index rows, const float *memory,
+                                      typename Config::index below, typename Config::index from,
+                                      const typename Config::type *of_below,
+                                      const typename Config::type *matrix, const FBefore &before,
+                                      const FFinish &finish) {
+  const float *const states[] = {memory + below, memory + from};
+  const typename Config::type *const matrices[] = {of_below, matrix};
+  multiply_sources<Config>(rows, states, matrices, before, finish);
 }
 
 } // namespace dlc

@@ -6,7 +6,8 @@
 // blocks may divide the rows as well: each group of rows has all columns once more, so that a block
 // reads the states of its own rows alone.
 //
-// All warps take all lines, and share k: each state is read by one warp, from the second-level
+// All warps take all lines, and share k (those of a layer on another one: half of them k of the
+// states below, the other half that of its own): each state is read by one warp, from the second-level
 // cache to its registers, and the weights, from shared memory, by one too. The sums of the warps
 // meet in shared memory, in one order. A lane reads eight neighbours along k at a time, of weights
 // and of states: which of them an instruction multiplies first does not matter, as long as it is
@@ -34,12 +35,14 @@ template <class Config> struct state_tiles {
   static constexpr int kChunk = 32; // of k, that a warp takes at a time
   static constexpr int kChunks = (Config::length + kChunk - 1) / kChunk;
   static constexpr int kPadded = kChunks * kChunk;
-  static constexpr int kParts = kChunks < kWarps ? kChunks : kWarps; // warps that have sums
+  static constexpr int kSources = layer_of<Config>::kSources;
+  static constexpr int kTeam = kWarps / kSources;                   // warps of one source
+  static constexpr int kOfTeam = kChunks < kTeam ? kChunks : kTeam; // of these, that have sums
   /// Floats of a line of sums: an odd multiple of eight, for the banks of shared memory.
   static constexpr int kStride = Config::row_tiles % 2 ? kRows : kRows + 8;
   /// Chunks whose states a warp asks for at once: 4 KiB, 32 KiB of a block, which is more than
   /// arrives in the latency of the second-level cache.
-  static constexpr int kOfWarp = (kChunks + kWarps - 1) / kWarps;
+  static constexpr int kOfWarp = (kChunks + kTeam - 1) / kTeam;
   static constexpr int kMostAhead = 8 / Config::row_tiles;
   static constexpr int kAhead = kOfWarp < kMostAhead ? kOfWarp : kMostAhead;
 };
@@ -127,8 +130,8 @@ template <class Config> struct states_pass {
   int rows;    // of the pass
 };
 
-/// sums += this warp's share of the lines times the rows. ALL_KEPT: all of the pass's columns lie
-/// in shared memory.
+/// sums += the share of warp `warp` of its team of the lines times the rows. ALL_KEPT: all of the
+/// pass's columns lie in shared memory.
 template <class Config, bool ALL_KEPT, class T>
 DLC_DEV void multiply_chunks(float (&sums)[Config::line_tiles][Config::row_tiles][4],
                              const states_pass<Config> &pass, const own_columns<T> &own,
@@ -136,6 +139,9 @@ DLC_DEV void multiply_chunks(float (&sums)[Config::line_tiles][Config::row_tiles
   using Index = typename Config::index;
   using Tiles = state_tiles<Config>;
   constexpr int kLineTiles = Config::line_tiles, kRowTiles = Config::row_tiles;
+  // Lines that are streamed take registers, too.
+  constexpr int kAhead =
+      ALL_KEPT || Tiles::kAhead == 1 ? Tiles::kAhead : Tiles::kAhead / Tiles::kSources;
   const int deep = (lane & 3) * 8; // of a chunk, that this lane reads
   // Lines after the last one are read as another, and their sums go nowhere; so are rows.
   int kept[kLineTiles][2];
@@ -161,19 +167,19 @@ DLC_DEV void multiply_chunks(float (&sums)[Config::line_tiles][Config::row_tiles
     of_rows[j] =
         states + (pass.row + min(j * 8 + (lane >> 2), pass.rows - 1)) * Tiles::kPadded + deep;
 #pragma unroll 1
-  for (int first = warp; first < Tiles::kChunks; first += Tiles::kWarps * Tiles::kAhead) {
-    vec<u32, 4> b[Tiles::kAhead][kRowTiles];
+  for (int first = warp; first < Tiles::kChunks; first += Tiles::kTeam * kAhead) {
+    vec<u32, 4> b[kAhead][kRowTiles];
 #pragma unroll
-    for (int ahead = 0; ahead < Tiles::kAhead; ++ahead) {
-      int chunk = first + ahead * Tiles::kWarps;
+    for (int ahead = 0; ahead < kAhead; ++ahead) {
+      int chunk = first + ahead * Tiles::kTeam;
 #pragma unroll
       for (int j = 0; j < kRowTiles; ++j)
         if (chunk < Tiles::kChunks)
           b[ahead][j] = load<4>(reinterpret_cast<const u32 *>(of_rows[j] + chunk * Tiles::kChunk));
     }
 #pragma unroll
-    for (int ahead = 0; ahead < Tiles::kAhead; ++ahead) {
-      int chunk = first + ahead * Tiles::kWarps, k = chunk * Tiles::kChunk;
+    for (int ahead = 0; ahead < kAhead; ++ahead) {
+      int chunk = first + ahead * Tiles::kTeam, k = chunk * Tiles::kChunk;
       if (chunk < Tiles::kChunks) {
         vec<u32, 4> a[kLineTiles][2];
 #pragma unroll
@@ -210,8 +216,9 @@ DLC_DEV void multiply_chunks(float (&sums)[Config::line_tiles][Config::row_tiles
 /// One pass of multiply_states.
 template <class Config, class T, class FBefore, class FFinish>
 DLC_DEV void multiply_pass(const states_pass<Config> &pass, const own_columns<T> &own,
-                           const T *states, T *next, const T *matrix, const FBefore &before,
-                           const FFinish &finish) {
+                           const T *const (&states)[layer_of<Config>::kSources], T *next,
+                           const T *const (&matrices)[layer_of<Config>::kSources],
+                           const FBefore &before, const FFinish &finish) {
   using Index = typename Config::index;
   using Tiles = state_tiles<Config>;
   using Prior = decltype(before(Index(), Index()));
@@ -228,16 +235,26 @@ DLC_DEV void multiply_pass(const states_pass<Config> &pass, const own_columns<T>
     prior = before(pass.row + thread / Tiles::kColumns, pass.column + thread % Tiles::kColumns);
 
   float sums[Config::line_tiles][Config::row_tiles][4] = {};
+  const int source = Tiles::kSources == 1 ? 0 : warp / Tiles::kTeam,
+            member = Tiles::kSources == 1 ? warp : warp % Tiles::kTeam;
+  const T *of_source = states[0], *matrix = matrices[0];
+  own_columns<T> lines = own;
+  if (Tiles::kSources > 1 && source > 0) {
+    of_source = states[Tiles::kSources - 1];
+    matrix = matrices[Tiles::kSources - 1];
+    lines.kept += Config::groups * Tiles::kPadded;
+  }
   if (pass.kept + pass.columns <= own.resident)
-    multiply_chunks<Config, true>(sums, pass, own, states, matrix, warp, lane);
+    multiply_chunks<Config, true>(sums, pass, lines, of_source, matrix, member, lane);
   else
-    multiply_chunks<Config, false>(sums, pass, own, states, matrix, warp, lane);
-  if (warp < Tiles::kParts) {
+    multiply_chunks<Config, false>(sums, pass, lines, of_source, matrix, member, lane);
+  if (member < Tiles::kOfTeam) {
 #pragma unroll
     for (int i = 0; i < Config::line_tiles; ++i)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        int line = warp * Tiles::kLines + i * 16 + half * 8 + (lane >> 2);
+        int line =
+            (source * Tiles::kOfTeam + member) * Tiles::kLines + i * 16 + half * 8 + (lane >> 2);
 #pragma unroll
         for (int j = 0; j < Config::row_tiles; ++j)
           store(parts + line * Tiles::kStride + j * 8 + (lane & 3) * 2,
@@ -252,32 +269,36 @@ DLC_DEV void multiply_pass(const states_pass<Config> &pass, const own_columns<T>
       continue;
     if (item >= Tiles::kThreads)
       prior = before(pass.row + row, (Index)(pass.column + column));
-    vec<float, Config::groups == 3 ? 4 : Config::groups> totals = {}; // as wide as it is aligned
+    vec<float, (Config::groups == 3 ? 4 : Config::groups) * Tiles::kSources> totals =
+        {}; // as wide as it is aligned
 #pragma unroll
-    for (int group = 0; group < Config::groups; ++group)
+    for (int from = 0; from < Tiles::kSources; ++from)
 #pragma unroll
-      for (int part = 0; part < Tiles::kParts; ++part)
-        totals[group] +=
-            parts[(part * Tiles::kLines + group * Tiles::kColumns + column) * Tiles::kStride + row];
+      for (int group = 0; group < Config::groups; ++group)
+#pragma unroll
+        for (int part = 0; part < Tiles::kOfTeam; ++part)
+          totals[from * Config::groups + group] +=
+              parts[((from * Tiles::kOfTeam + part) * Tiles::kLines + group * Tiles::kColumns +
+                     column) *
+                        Tiles::kStride +
+                    row];
     float value = finish(pass.row + row, (Index)(pass.column + column), totals, prior);
     next[(pass.row + row) * Config::stored + pass.column + column] = from_f<T>(value);
   }
 }
 
-/// For each row and each column of this block: what finish(row, column, sums, prior) gives becomes
-/// a state, `memory` from `to` on, [rows][stored]. `sums` are those of the column's lines with the
-/// row's states, `memory` from `from` on, and `prior` is what before(row, column) gave: it reads
-/// what does not depend on the product.
+/// multiply_states and multiply_stacked_states.
 template <class Config, class FBefore, class FFinish>
-DLC_DEV void multiply_states(typename Config::index rows, typename Config::index from,
-                             typename Config::index to, const typename Config::type *matrix,
-                             float *memory, const FBefore &before, const FFinish &finish) {
+DLC_DEV void
+multiply_teams(typename Config::index rows,
+               const typename Config::type *const (&states)[layer_of<Config>::kSources],
+               typename Config::type *next,
+               const typename Config::type *const (&matrices)[layer_of<Config>::kSources],
+               const FBefore &before, const FFinish &finish) {
   using T = typename Config::type;
   using Index = typename Config::index;
   using Tiles = state_tiles<Config>;
   const own_columns<T> own = columns_of_block<Config>();
-  const T *states = reinterpret_cast<const T *>(memory + from);
-  T *next = reinterpret_cast<T *>(memory + to);
   const Index of_group = ((rows + Config::row_groups - 1) / Config::row_groups + 7) / 8 * 8;
   bool is_first = true;
 #pragma unroll 1
@@ -293,11 +314,42 @@ DLC_DEV void multiply_states(typename Config::index rows, typename Config::index
         barrier(); // all are done with the sums of the pass before
       is_first = false;
       int present = end - row < Tiles::kRows ? (int)(end - row) : Tiles::kRows;
-      multiply_pass<Config>({at, column, columns, row, present}, own, states, next, matrix, before,
-                            finish);
+      multiply_pass<Config>({at, column, columns, row, present}, own, states, next, matrices,
+                            before, finish);
     }
     at += columns;
   }
+}
+
+/// For each row and each column of this block: what finish(row, column, sums, prior) gives becomes
+/// a state, `memory` from `to` on, [rows][stored]. `sums` are those of the column's lines with the
+/// row's states, `memory` from `from` on, and `prior` is what before(row, column) gave: it reads
+/// what does not depend on the product.
+template <class Config, class FBefore, class FFinish>
+DLC_DEV void multiply_states(typename Config::index rows, typename Config::index from,
+                             typename Config::index to, const typename Config::type *matrix,
+                             float *memory, const FBefore &before, const FFinish &finish) {
+  using T = typename Config::type;
+  const T *const states[] = {reinterpret_cast<const T *>(memory + from)};
+  const T *const matrices[] = {matrix};
+  multiply_teams<Config>(rows, states, reinterpret_cast<T *>(memory + to), matrices, before,
+                         finish);
+}
+
+/// The same of a layer on another one: `sums` are those of the lines of `of_below` with the states
+/// of the layer below, `memory` from `below` on, and then those of `matrix` with the layer's own.
+template <class Config, class FBefore, class FFinish>
+DLC_DEV void multiply_stacked_states(typename Config::index rows, typename Config::index below,
+                                     typename Config::index from, typename Config::index to,
+                                     const typename Config::type *of_below,
+                                     const typename Config::type *matrix, float *memory,
+                                     const FBefore &before, const FFinish &finish) {
+  using T = typename Config::type;
+  const T *const states[] = {reinterpret_cast<const T *>(memory + below),
+                             reinterpret_cast<const T *>(memory + from)};
+  const T *const matrices[] = {of_below, matrix};
+  multiply_teams<Config>(rows, states, reinterpret_cast<T *>(memory + to), matrices, before,
+                         finish);
 }
 
 } // namespace dlc

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/CudaOracle.h"
 
+#include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/plan/AttentionLimits.h"
@@ -54,6 +55,36 @@ bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {
 double CudaOracle::microsecondsToMove(Operation *op, int64_t bytes) const {
   const GpuModel &gpu = gpuOf(op);
   return gpu.launchInRow + 2 * double(bytes) / gpu.memoryBytes / 1000;
+}
+
+/// Steps of a sequence of which nothing is known.
+static constexpr int64_t kUsualSteps = 32;
+
+bool CudaOracle::runsInWaves(ArrayRef<RecurrentOpInterface> layers) const {
+  RecurrentOpInterface top = layers.back();
+  auto symbols = symbolsOf(top->getParentOfType<ModuleOp>());
+  auto one = stepShape(top, symbols);
+  if (!one)
+    return false;
+  const GpuModel &gpu = gpuOf(top);
+  const auto steps =
+      double(usualOrMiddle(top.getRecurrence().steps, symbols).value_or(kUsualSteps));
+  auto clocksOf = [&](size_t count) {
+    StepShape shape = *one;
+    shape.layers = static_cast<int64_t>(count);
+    double clocks = clocksOfUnitStep(shape, gpu);
+    if (count == 1)
+      clocks = std::min(clocks, clocksOfRowStep(shape, gpu));
+    return clocks * gpu.schedules.recurrences * (steps + double(count - 1));
+  };
+  // At least the product's arithmetic, its weights from memory, and two launches less.
+  const double weights = double(one->gates * one->units * one->outputs),
+               rate = one->elementBytes == 2 ? gpu.halfProducts : gpu.floatProducts,
+               products = weights * double(one->rows) * steps / rate / double(gpu.multiprocessors),
+               bytes = weights * double(one->elementBytes) / gpu.bytesOnce;
+  const double apart = clocksOf(layers.size() - 1) + clocksOf(1) + std::max(products, bytes) +
+                       2 * gpu.launchInRow * 1000 * gpu.gigahertz;
+  return clocksOf(layers.size()) < kWorthChanging * apart;
 }
 
 } // namespace dlc::codegen

@@ -5,6 +5,7 @@
 
 #include "ir/analysis/PooledProduct.h"
 #include "ir/analysis/SideBySide.h"
+#include "ir/analysis/StackedLayers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -107,12 +108,41 @@ static LogicalResult verifyEdges(FusionOp fusion) {
   return success();
 }
 
-/// `op`, the first of its body that stands alone, is all of it, or all are recurrences side by side.
+/// Layers of a stack: each reads a product of what the one before it gives, and apart from these
+/// they read the inputs of the fusion.
+static LogicalResult verifyStack(FusionOp fusion) {
+  auto isInput = llvm::IsaPred<BlockArgument>;
+  RecurrentOpInterface below;
+  for (Operation &op : fusion.getBodyBlock().without_terminator()) {
+    bool isLayer = isa<RecurrentOpInterface>(op);
+    unsigned inside = below ? 1 : 0;
+    bool isBetween = isa<LinearOp>(op) && op.hasOneUse() && !isa<YieldOp>(*op.user_begin());
+    if (!(isLayer || isBetween) || !llvm::all_of(op.getOperands().drop_front(inside), isInput) ||
+        llvm::count_if(op.getOperands(), isInput) + inside != op.getNumOperands())
+      return op.emitOpError("is not part of a stack of layers in one fusion; expected recurrences, "
+                            "each of which reads one linear product of the y of that before it, "
+                            "and inputs of the fusion");
+    auto layer = dyn_cast<RecurrentOpInterface>(op);
+    if (!layer)
+      continue;
+    if (below && layerBelow(layer) != below)
+      return op.emitOpError("does not read a product of the layer before it in its fusion");
+    if (std::string why = below ? whyNotInWaves(layer) : ""; !why.empty())
+      return op.emitOpError("is in one fusion with the layer below: ") << why;
+    below = layer;
+  }
+  return success();
+}
+
+/// `op`, the first of its body that stands alone, is all of it, or all are recurrences side by side,
+/// or layers of a stack.
 static LogicalResult verifyAlone(FusionOp fusion, Operation &op) {
   auto ops = fusion.getBodyBlock().without_terminator();
   if (llvm::hasSingleElement(ops))
     return success();
   auto first = dyn_cast<RecurrentOpInterface>(op);
+  if (first && llvm::any_of(ops, llvm::IsaPred<LinearOp>))
+    return verifyStack(fusion);
   if (!first || !llvm::all_of(ops, llvm::IsaPred<RecurrentOpInterface>))
     return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
   for (auto other : fusion.getBodyBlock().getOps<RecurrentOpInterface>())
@@ -136,10 +166,10 @@ LogicalResult FusionOp::verify() {
   for (Operation &op : block.without_terminator()) {
     ops.push_back(&op);
     if (isa<RecurrentOpInterface, LineOpInterface>(op)) {
-      if (!isAlone && failed(verifyAlone(*this, op)))
+      if (failed(verifyAlone(*this, op)))
         return failure();
       isAlone = true;
-      continue;
+      break; // that was about all of them
     }
     if (isa<AttentionOp>(op)) {
       ++roots;

@@ -159,3 +159,43 @@ module @cuda {
     dl.yield %y, %hn : tensor<5x2x24577xf32>, tensor<2x24577xf32>
   }
 }
+
+// -----
+
+// Two layers in waves, six for five steps: a column has the lines of one unit of both, 8 KiB of the lower layer and 16 of the upper
+// one, which multiplies the states that the lower one reads and its own. y of the lower one stays inside.
+module @cuda {
+  // CHECK: dlx.kernel @layers attributes {
+  // CHECK-SAME: cooperative
+  // CHECK-SAME: kept_columns = array<i64: 1024, 24576>
+  // CHECK-SAME: plan = #dlx.plan<schedule = "recurrent_units", numbers = {blocks = 128 : i64}
+  // CHECK: gpu.func @dlc_layers(
+  // CHECK: dlk.call "keep_columns"
+  // CHECK-SAME: column_at = 0 : i64, column_bytes = 24576
+  // CHECK: dlk.call "keep_columns"
+  // CHECK-SAME: column_at = 8192 : i64
+  // CHECK: dlk.call "keep_columns"
+  // CHECK-SAME: column_at = 16384 : i64
+  // CHECK: gpu.barrier {dlc.grid_counter
+  // CHECK: %[[WAVES:.*]] = arith.constant 6 : index
+  // CHECK: scf.for %[[WAVE:.*]] = %{{.*}} to %[[WAVES]] {{.*}} iter_args(%[[FROM:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[FROM1:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
+  // CHECK: scf.if
+  // CHECK: dlk.call "multiply_columns"
+  // CHECK-SAME: sources = 1
+  // CHECK: gpu.barrier
+  // CHECK-NOT: grid_counter
+  // CHECK: scf.if
+  // CHECK: dlk.call "multiply_stacked_columns"
+  // CHECK-SAME: column_at = 8192 : i64
+  // CHECK-SAME: sources = 2
+  // CHECK-SAME: %[[FROM]], %[[FROM1]],
+  // CHECK: gpu.barrier {dlc.grid_counter
+  // CHECK: scf.yield
+  dlx.kernel @layers attributes {kind = #dlx.kind<recurrent>} {
+  ^bb0(%g: tensor<5x1x4096xf16>, %w: tensor<4x1024x1024xf16>, %u: tensor<4096x1024xf16>, %v: tensor<4x1024x1024xf16>):
+    %y, %hn, %cn = dl.lstm_steps %g, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x1x4096xf16>, tensor<4x1024x1024xf16>) -> (tensor<5x1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf16>)
+    %l = dl.linear %y, %u : (tensor<5x1x1024xf16>, tensor<4096x1024xf16>) -> tensor<5x1x4096xf16>
+    %z, %hm, %cm = dl.lstm_steps %l, %v {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x1x4096xf16>, tensor<4x1024x1024xf16>) -> (tensor<5x1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf16>)
+    dl.yield %z, %hn, %hm : tensor<5x1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf16>
+  }
+}

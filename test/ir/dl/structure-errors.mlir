@@ -82,6 +82,66 @@ func.func @fusion_recurrences(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>, %h:
 
 // -----
 
+// Layers of a stack: each reads a product of the one before it.
+func.func @fusion_layers(%g: tensor<5x2x4xf32>, %w: tensor<1x4x4xf32>, %v: tensor<4x4xf32>) {
+  %0 = dl.fusion (%g, %w, %v) : (tensor<5x2x4xf32>, tensor<1x4x4xf32>, tensor<4x4xf32>) -> tensor<5x2x4xf32> {
+  ^bb0(%a: tensor<5x2x4xf32>, %b: tensor<1x4x4xf32>, %c: tensor<4x4xf32>):
+    %y, %hn = dl.rnn_tanh_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    %l = dl.linear %y, %c : (tensor<5x2x4xf32>, tensor<4x4xf32>) -> tensor<5x2x4xf32>
+    // expected-error @+1 {{is in one fusion with the layer below: the layer below goes the other way along time}}
+    %z, %hm = dl.rnn_tanh_steps %l, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, reverse = true} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    dl.yield %z : tensor<5x2x4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_layer_and_product(%g: tensor<5x2x4xf32>, %w: tensor<1x4x4xf32>, %v: tensor<4x4xf32>) {
+  %0 = dl.fusion (%g, %w, %v) : (tensor<5x2x4xf32>, tensor<1x4x4xf32>, tensor<4x4xf32>) -> tensor<5x2x4xf32> {
+  ^bb0(%a: tensor<5x2x4xf32>, %b: tensor<1x4x4xf32>, %c: tensor<4x4xf32>):
+    %y, %hn = dl.rnn_tanh_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    // expected-error @+1 {{is not part of a stack of layers in one fusion; expected recurrences, each of which reads one linear product of the y of that before it, and inputs of the fusion}}
+    %l = dl.linear %y, %c : (tensor<5x2x4xf32>, tensor<4x4xf32>) -> tensor<5x2x4xf32>
+    dl.yield %l : tensor<5x2x4xf32>
+  }
+  return
+}
+
+// -----
+
+// The product is of the last state, not of y.
+func.func @fusion_layer_of_last(%g: tensor<5x2x4xf32>, %w: tensor<1x4x4xf32>, %v: tensor<4x4xf32>, %h: tensor<2x2x4xf32>) {
+  %0 = dl.fusion (%g, %w, %v, %h) : (tensor<5x2x4xf32>, tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<2x2x4xf32>) -> tensor<2x2x4xf32> {
+  ^bb0(%a: tensor<5x2x4xf32>, %b: tensor<1x4x4xf32>, %c: tensor<4x4xf32>, %d: tensor<2x2x4xf32>):
+    %y, %hn = dl.rnn_tanh_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    // expected-error @+1 {{is not part of a stack of layers in one fusion}}
+    %l = dl.linear %d, %c : (tensor<2x2x4xf32>, tensor<4x4xf32>) -> tensor<2x2x4xf32>
+    %z, %hm = dl.rnn_tanh_steps %l, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<2x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<2x2x4xf32>, tensor<2x4xf32>)
+    dl.yield %z : tensor<2x2x4xf32>
+  }
+  return
+}
+
+// -----
+
+// The highest layer reads a product of the lowest one.
+func.func @fusion_layer_skipped(%g: tensor<5x2x4xf32>, %w: tensor<1x4x4xf32>, %v: tensor<4x4xf32>) {
+  %0:2 = dl.fusion (%g, %w, %v) : (tensor<5x2x4xf32>, tensor<1x4x4xf32>, tensor<4x4xf32>) -> (tensor<5x2x4xf32>, tensor<5x2x4xf32>) {
+  ^bb0(%a: tensor<5x2x4xf32>, %b: tensor<1x4x4xf32>, %c: tensor<4x4xf32>):
+    %y, %hn = dl.rnn_tanh_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    %l = dl.linear %y, %c : (tensor<5x2x4xf32>, tensor<4x4xf32>) -> tensor<5x2x4xf32>
+    %z, %hm = dl.rnn_tanh_steps %l, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    %m = dl.linear %y, %c : (tensor<5x2x4xf32>, tensor<4x4xf32>) -> tensor<5x2x4xf32>
+    // expected-error @+1 {{does not read a product of the layer before it in its fusion}}
+    %u, %hu = dl.rnn_tanh_steps %m, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x4xf32>, tensor<1x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+    dl.yield %u, %z : tensor<5x2x4xf32>, tensor<5x2x4xf32>
+  }
+  return
+}
+
+// -----
+
 // A pooling whose windows overlap would compute the product several times.
 func.func @fusion_pooling(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
   // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}

@@ -209,6 +209,15 @@ network("tensor cores, projection, lengths", HALVES, (3, 9), "lstm", 4, "N", 3, 
 network("tensor cores, steps", ("f16",), (1, 5), "lstm", "N", 9, 3, 256, batch_first=True, layers=2)
 network("tensor cores", ("f16",), (1, 9), "gru_reset_first", 3, "N", 3, 250)
 
+# Layers of a stack in waves, in one launch: with more layers than steps, both sides of a tile of rows, rows that end before others,
+# and units that are no multiple of what a lane or a tile takes.
+network("shared units, waves", ("f32", "f16"), (0, 1, 9, 17), "lstm", 3, "N", 3, 138, layers=2, initial=True)
+for op, hidden in (("gru", 138), ("rnn_tanh", 250), ("rnn_relu", 250)):
+    network("shared units, waves", ("f32", "f16"), (2, 9), op, 3, "N", 3, hidden, layers=2, initial=True)
+network("shared units, waves, steps", ("f32", "f16", "bf16"), (1, 2, 5), "lstm", "N", 2, 3, 136, layers=3, bias=False, batch_first=True)
+network("shared units, waves, lengths", ("f32", "f16"), (1, 4), "lstm", 4, "N", 3, 144, layers=3, lengths=True, initial=True)
+network("shared units, waves, lengths, batch first", ("f32", "f16"), (3,), "gru", 4, "N", 3, 138, layers=2, lengths=True, batch_first=True)
+
 
 def lstm_step(x, h, states):
     i, f, g, o = (a + b for a, b in zip(x, h))

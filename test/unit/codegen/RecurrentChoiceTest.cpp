@@ -175,6 +175,23 @@ TEST(RecurrentChoiceTest, SideBySide) {
   }
 }
 
+// Layers in waves: the first GPU that holds both layers of 1024 units is the H100, where a wave
+// takes less time than a step of each.
+TEST(RecurrentChoiceTest, Waves) {
+  StepShape one = lstm(1024, 1, 2), two = one;
+  two.layers = 2;
+  EXPECT_EQ(two.columns().front().bytes, 3 * one.columns().front().bytes);
+  EXPECT_EQ(chooseStagedRows(two).bytes(two), 2 * chooseStagedRows(one).bytes(one));
+  EXPECT_EQ(streamedOn(kGpus[0], two), 0);
+  EXPECT_GT(streamedOn(kGpus[1], two), 0);
+  EXPECT_LT(clocksOfSharedStep(two, chooseUnitShare(two)),
+            2 * clocksOfSharedStep(one, chooseUnitShare(one)));
+  // Never a block for each row, however few units there are.
+  two = lstm(16, 1, 2);
+  two.layers = 2;
+  EXPECT_GT(chooseUnitShare(two).units, 0);
+}
+
 /// A file for one GPU is for as many blocks as that has.
 TEST(RecurrentChoiceTest, BlocksAreThoseOfTheNamedGpu) {
   const StepShape shape = lstm(2048, 1, 2);

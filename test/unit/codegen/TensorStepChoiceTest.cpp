@@ -78,6 +78,27 @@ TEST(TensorStepChoiceTest, SideBySide) {
   EXPECT_EQ(chooseTensorStep(two).blocks, 64); // of sixteen units
 }
 
+// A wave of two layers takes less time than a step of each, the less the smaller the layers are and
+// the fewer rows there are.
+TEST(TensorStepChoiceTest, Waves) {
+  auto gain = [](int64_t units, int64_t rows, int64_t bytes) {
+    StepShape one = {4, units, units, rows, bytes, false, rows}, two = one;
+    two.layers = 2;
+    return 2 * clocksOfUnitStep(one) / clocksOfUnitStep(two);
+  };
+  for (int64_t bytes : {2, 4}) {
+    EXPECT_GT(gain(256, 1, bytes), 1.4);
+    EXPECT_GT(gain(512, 1, bytes), 1.5);
+  }
+  EXPECT_GT(gain(256, 32, 2), 1.25);
+  EXPECT_GT(gain(1024, 1, 2), 1.25);
+  EXPECT_LT(gain(1024, 32, 2), 1.0); // all rows of three states, where one layer has two groups
+  EXPECT_LT(gain(2048, 1, 2), 1.25); // streamed
+  StepShape two = {4, 1024, 1024, 1, 2, false, 1};
+  two.layers = 2;
+  EXPECT_EQ(chooseTensorStep(two).columns(two).front().bytes, 3 * 8192 + 64);
+}
+
 TEST(TensorStepChoiceTest, EveryLaunchFitsEveryGpu) {
   for (int64_t gates : {1, 3, 4})
     for (int64_t units = 1; units <= 24576; units += units < 40 ? 1 : units / 3)

@@ -16,13 +16,18 @@ namespace dlc::codegen {
 /// Rows at most that a warp multiplies at once, and that are staged at a time.
 static constexpr int64_t kRowsAtOnce = 4, kRowsStaged = 16;
 
-std::vector<abi::KeptColumns> StepShape::columns() const {
-  auto bytes = [&](int64_t lines, int64_t length) {
-    return static_cast<int64_t>(alignTo(lines * length * elementBytes, 16));
+int64_t beginOfLayer(int64_t layer, int64_t lineBytes) {
+  auto bytes = [&](int64_t sources) {
+    return static_cast<int64_t>(alignTo(sources * lineBytes, 16));
   };
-  std::vector<abi::KeptColumns> lists = {{units * cells, bytes(gates, outputs)}};
+  return layer == 0 ? 0 : bytes(1) + (layer - 1) * bytes(2);
+}
+
+std::vector<abi::KeptColumns> StepShape::columns() const {
+  std::vector<abi::KeptColumns> lists = {
+      {units * cells, beginOfLayer(layers, gates * outputs * elementBytes)}};
   if (hasProjection)
-    lists.push_back({outputs * cells, bytes(1, units)});
+    lists.push_back({outputs * cells, beginOfLayer(1, units * elementBytes)});
   return lists;
 }
 
@@ -65,8 +70,8 @@ double clocksOfSharedStep(const StepShape &shape, const UnitShare &share, const 
   // A block whose units are of two recurrences brings the states of both.
   bool isCut =
       shape.cells > 1 && shape.units % abi::columnsOfBlock(shape.units * shape.cells, blocks);
-  double perRow =
-      products / rates.products + double(shape.outputs) * (isCut ? 2 : 1) * 4 / rates.bytes;
+  double states = double(shape.outputs * shape.sources()) * (isCut ? 2 : 1);
+  double perRow = products / rates.products + states * 4 / rates.bytes;
   double meeting = rates.meeting + rates.arrival * double(blocks);
   double passes = double(divideCeilSigned(shape.rows, std::max<int64_t>(1, staged.atOnce)));
   return meeting * (shape.hasProjection ? 2 : 1) + perRow * double(shape.rows) +
@@ -85,7 +90,7 @@ UnitShare chooseUnitShare(const StepShape &shape, const GpuModel &gpu) {
   UnitShare best, fewest = {divideCeilSigned(shape.units * shape.cells, gpu.multiprocessors)};
   if (chooseStagedRows(shape).rows == 0)
     return best;
-  bool mayBeRows = shape.cells == 1 && shape.weightBytes() <= kRowBytes,
+  bool mayBeRows = shape.cells == 1 && shape.layers == 1 && shape.weightBytes() <= kRowBytes,
        isSmall = bytesOfShare(shape, fewest) <= kSmallShare;
   double least = mayBeRows ? clocksOfRowStep(shape, gpu) : std::numeric_limits<double>::infinity();
   auto consider = [&](UnitShare share) {

@@ -15,6 +15,7 @@
 //   f64                            a block for each row;
 //   more than kMostStagedBytes     a block for each row: the states of one row do not fit a block;
 //   several side by side           blocks that share the units of all of them;
+//   layers of a stack in waves     the same: a column has the lines of one unit of all layers;
 //   weights of at most kRowBytes   whichever is estimated to be faster;
 //   weights of more                blocks that share the units, however many rows there are.
 // The number of units of a block is estimated too, for the GPU that the file is for, else an H100:
@@ -42,7 +43,14 @@ struct StepShape {
   std::optional<int64_t> mostRows;
   /// Recurrences of this shape that run side by side: blocks divide the units of all among them.
   int64_t cells = 1;
+  /// Layers stacked on each other, whose steps run in waves: one step of each, of which all but the
+  /// lowest multiply two states, those of the layer below and their own.
+  int64_t layers = 1;
 
+  /// States that a wave multiplies, each with as many lines.
+  int64_t sources() const { return 2 * layers - 1; }
+  /// The states of one layer that are multiplied.
+  int64_t sourcesOfLayer() const { return layers > 1 ? 2 : 1; }
   /// Bytes of weights that every step of one of them needs.
   int64_t weightBytes() const {
     return (gates * units * outputs + (hasProjection ? outputs * units : 0)) * elementBytes;
@@ -51,6 +59,10 @@ struct StepShape {
   /// outputs.
   std::vector<abi::KeptColumns> columns() const;
 };
+
+/// Where the lines of layer `layer` begin in a column of a stack, if those for one source take
+/// `lineBytes`; the bytes of a column where it is the number of layers.
+int64_t beginOfLayer(int64_t layer, int64_t lineBytes);
 
 /// Rows of states that a block brings into shared memory at a time.
 struct StagedRows {
@@ -61,7 +73,8 @@ struct StagedRows {
 
   /// Bytes of shared memory that they take.
   int64_t bytes(const StepShape &shape) const {
-    return (rows * buffers * std::max(shape.units, shape.outputs) * 4 + 15) / 16 * 16;
+    int64_t width = std::max(shape.units, shape.outputs) * shape.sourcesOfLayer();
+    return (rows * buffers * width * 4 + 15) / 16 * 16;
   }
 };
 
@@ -87,7 +100,7 @@ inline constexpr int64_t kMostStagedBytes = 96 << 10;
 static_assert(kMostStagedBytes <= abi::kLeastSharedLimit, "the launch must fit every GPU");
 
 StagedRows chooseStagedRows(const StepShape &shape);
-/// Clocks of a step, estimated.
+/// Clocks of a step, or of a wave, estimated.
 double clocksOfRowStep(const StepShape &shape, const GpuModel &gpu = kHopper);
 double clocksOfSharedStep(const StepShape &shape, const UnitShare &share,
                           const GpuModel &gpu = kHopper);

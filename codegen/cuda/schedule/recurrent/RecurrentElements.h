@@ -14,8 +14,8 @@
 
 namespace dlc::codegen {
 
-/// The ops of a recurrent kernel: several that do not read each other, of one shape, run side by
-/// side.
+/// The ops of a recurrent kernel in program order: several that do not read each other, of one
+/// shape, run side by side; layers of a stack run in waves (ir/analysis/StackedLayers.h).
 inline llvm::SmallVector<RecurrentOpInterface> recurrencesOf(dlx::KernelOp kernel) {
   return llvm::to_vector(kernel.getBodyBlock().getOps<RecurrentOpInterface>());
 }
@@ -25,9 +25,10 @@ protected:
   RecurrentElements(KernelBuilder &k, RecurrentOpInterface op)
       : k(k), op(op), r(op.getRecurrence()), type(computeType(r.elementType)) {}
 
-  /// The buffer of an operand of the op.
-  mlir::Value input(unsigned operand) {
-    return k.input(llvm::cast<mlir::BlockArgument>(op->getOperand(operand)).getArgNumber());
+  /// The buffer of an operand of the op, or of another value that the kernel is given.
+  mlir::Value input(unsigned operand) { return input(op->getOperand(operand)); }
+  mlir::Value input(mlir::Value given) {
+    return k.input(llvm::cast<mlir::BlockArgument>(given).getArgNumber());
   }
   /// An element as it is computed with, and stored.
   mlir::Value load(mlir::Value buffer, mlir::Value at) {

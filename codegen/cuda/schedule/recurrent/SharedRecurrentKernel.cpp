@@ -23,9 +23,9 @@ public:
 private:
   DictionaryAttr configFor(const Columns &columns);
   void keep(const Columns &columns) override {
-    call("keep_columns", kHeader, configFor(columns), {}, input(columns.operand));
+    call("keep_columns", kHeader, configFor(columns), {}, columns.matrices);
   }
-  void multiply(const Columns &columns, Value from, Value to, Before before,
+  void multiply(const Columns &columns, ValueRange from, Value to, Before before,
                 Finish finish) override;
 
   StepShape shape;
@@ -39,26 +39,30 @@ DictionaryAttr LaneSteps::configFor(const Columns &columns) {
   while (width > 1 && 32 * width > columns.length)
     width /= 2;
   const Columns *before = columns.before;
-  return configOf({{"warps", kStepWarps},
-                   {"groups", columns.groups},
-                   {"columns", columns.columns},
-                   {"length", columns.length},
-                   {"column_bytes", columns.bytes},
-                   {"before_columns", before ? before->columns : 0},
-                   {"before_bytes", before ? before->bytes : 0},
-                   {"width", width},
-                   {"rows", staged.rows},
-                   {"rows_at_once", staged.atOnce},
-                   {"buffers", staged.buffers},
-                   {"staged_bytes", staged.bytes(shape)},
-                   // Parts of the memory begin at multiples of both widths.
-                   {"copied", widthOf(r.outputs, widthOf(r.units, 4))}});
+  return configOf(columns, {{"warps", kStepWarps},
+                            {"groups", columns.groups},
+                            {"columns", columns.columns},
+                            {"length", columns.length},
+                            {"column_bytes", columns.bytes},
+                            {"before_columns", before ? before->columns : 0},
+                            {"before_bytes", before ? before->bytes : 0},
+                            {"width", width},
+                            {"rows", staged.rows},
+                            {"rows_at_once", staged.atOnce},
+                            {"buffers", staged.buffers},
+                            {"staged_bytes", staged.bytes(shape)},
+                            // Parts of the memory begin at multiples of both widths.
+                            {"copied", widthOf(r.outputs, widthOf(r.units, 4))}});
 }
 
-void LaneSteps::multiply(const Columns &columns, Value from, Value, Before before, Finish finish) {
-  dlk::CallOp product = call("multiply_columns", kHeader, configFor(columns),
-                             {{"row", columns.role}, {"row", columns.role, "sums", "prior"}},
-                             {k.index(r.rows), exchange, from, input(columns.operand)});
+void LaneSteps::multiply(const Columns &columns, ValueRange from, Value, Before before,
+                         Finish finish) {
+  SmallVector<Value> values = {k.index(r.rows), exchange};
+  llvm::append_range(values, from);
+  llvm::append_range(values, columns.matrices);
+  dlk::CallOp product = call(
+      from.size() > 1 ? "multiply_stacked_columns" : "multiply_columns", kHeader,
+      configFor(columns), {{"row", columns.role}, {"row", columns.role, "sums", "prior"}}, values);
   fillBodies(product, columns, before, finish);
 }
 

@@ -24,10 +24,10 @@ public:
 private:
   DictionaryAttr configFor(const Columns &columns);
   void keep(const Columns &columns) override {
-    call("keep_lines", kHeader, configFor(columns), {}, input(columns.operand));
+    call("keep_lines", kHeader, configFor(columns), {}, columns.matrices);
   }
   void beginRounded(const Columns &columns, Value from, Initial value) override;
-  void multiply(const Columns &columns, Value from, Value to, Before before,
+  void multiply(const Columns &columns, ValueRange from, Value to, Before before,
                 Finish finish) override;
 
   StepShape shape;
@@ -37,19 +37,19 @@ private:
 
 DictionaryAttr TensorSteps::configFor(const Columns &columns) {
   const Columns *before = columns.before;
-  return configOf({{"warps", kStepWarps},
-                   {"groups", columns.groups},
-                   {"columns", columns.columns * step.rowGroups},
-                   {"length", columns.length},
-                   {"column_bytes", columns.bytes},
-                   {"before_columns", before ? before->columns * step.rowGroups : 0},
-                   {"before_bytes", before ? before->bytes : 0},
-                   {"width", widthOf(columns.length, 8)},
-                   {"staged_bytes", step.stagedBytes(shape)},
-                   {"row_groups", step.rowGroups},
-                   {"line_tiles", step.lineTiles},
-                   {"row_tiles", step.rowTiles},
-                   {"stored", columns.stored}});
+  return configOf(columns, {{"warps", kStepWarps},
+                            {"groups", columns.groups},
+                            {"columns", columns.columns * step.rowGroups},
+                            {"length", columns.length},
+                            {"column_bytes", columns.bytes},
+                            {"before_columns", before ? before->columns * step.rowGroups : 0},
+                            {"before_bytes", before ? before->bytes : 0},
+                            {"width", widthOf(columns.length, 8)},
+                            {"staged_bytes", step.stagedBytes(shape)},
+                            {"row_groups", step.rowGroups},
+                            {"line_tiles", step.lineTiles},
+                            {"row_tiles", step.rowTiles},
+                            {"stored", columns.stored}});
 }
 
 void TensorSteps::beginRounded(const Columns &columns, Value from, Initial value) {
@@ -61,11 +61,15 @@ void TensorSteps::beginRounded(const Columns &columns, Value from, Initial value
   dlk::GiveOp::create(k.b, k.loc, value(body.getArgument(0), body.getArgument(1)));
 }
 
-void TensorSteps::multiply(const Columns &columns, Value from, Value to, Before before,
+void TensorSteps::multiply(const Columns &columns, ValueRange from, Value to, Before before,
                            Finish finish) {
-  dlk::CallOp product = call("multiply_states", kHeader, configFor(columns),
-                             {{"row", columns.role}, {"row", columns.role, "sums", "prior"}},
-                             {k.index(r.rows), from, to, input(columns.operand)}, exchange);
+  SmallVector<Value> values = {k.index(r.rows)};
+  llvm::append_range(values, from);
+  values.push_back(to);
+  llvm::append_range(values, columns.matrices);
+  dlk::CallOp product = call(
+      from.size() > 1 ? "multiply_stacked_states" : "multiply_states", kHeader, configFor(columns),
+      {{"row", columns.role}, {"row", columns.role, "sums", "prior"}}, values, exchange);
   fillBodies(product, columns, before, finish);
 }
 

@@ -19,26 +19,28 @@ static constexpr double kTileProducts = 16 * 8 * kStepChunk;
 
 static int64_t chunksOf(int64_t length) { return divideCeilSigned(length, kStepChunk); }
 
-/// Warps that have sums of lines of this length.
-static int64_t partsOf(int64_t length) { return std::min(kStepWarps, chunksOf(length)); }
+/// Warps that have sums of lines of this length, for each of so many sources.
+static int64_t partsOf(int64_t length, int64_t sources = 1) {
+  return sources * std::min(kStepWarps / sources, chunksOf(length));
+}
 
 /// Lines are filled up, and neighbouring columns lie on other banks of shared memory: the bytes are
 /// an odd multiple of 64.
-static int64_t bytesOfColumn(int64_t lines, int64_t length) {
-  int64_t bytes = lines * chunksOf(length) * kStepChunk * 2;
+static int64_t bytesOfColumn(int64_t lines, int64_t length, int64_t layers = 1) {
+  int64_t bytes = beginOfLayer(layers, lines * chunksOf(length) * kStepChunk * 2);
   return bytes / 64 % 2 == 0 ? bytes + 64 : bytes;
 }
 
 std::vector<abi::KeptColumns> TensorStep::columns(const StepShape &shape) const {
-  std::vector<abi::KeptColumns> lists = {
-      {shape.units * rowGroups * shape.cells, bytesOfColumn(shape.gates, shape.outputs)}};
+  std::vector<abi::KeptColumns> lists = {{shape.units * rowGroups * shape.cells,
+                                          bytesOfColumn(shape.gates, shape.outputs, shape.layers)}};
   if (shape.hasProjection)
     lists.push_back({shape.outputs * rowGroups * shape.cells, bytesOfColumn(1, shape.units)});
   return lists;
 }
 
 int64_t TensorStep::stagedBytes(const StepShape &shape) const {
-  int64_t parts = partsOf(shape.outputs);
+  int64_t parts = std::max(partsOf(shape.outputs), partsOf(shape.outputs, shape.sourcesOfLayer()));
   if (shape.hasProjection)
     parts = std::max(parts, partsOf(shape.units));
   int64_t stride = 8 * (rowTiles % 2 ? rowTiles : rowTiles + 1);
@@ -66,9 +68,11 @@ double clocksOfTensorStep(const StepShape &shape, const TensorStep &step, const 
                  lines = double(16 * step.lineTiles * chunksOf(length) * kStepChunk * 2),
                  states = double(std::min(rows, 8 * step.rowTiles) * length * 2),
                  sums = double(2 * partsOf(length) * 16 * step.lineTiles * 8 * step.rowTiles * 4);
+    const double ofSource =
+        std::max(tiles * kTileProducts / rates.tensorProducts, lines / rates.shared) +
+        states / rates.states;
     clocks +=
-        passes * (std::max(tiles * kTileProducts / rates.tensorProducts, lines / rates.shared) +
-                  states / rates.states + sums / rates.shared);
+        passes * (ofSource * double(shape.sources()) + sums / rates.shared * double(shape.layers));
     clocks += double((own - resident) * list.bytes) / rates.bytes * rowPasses;
     clocks += rates.meeting + rates.arrival * double(step.blocks);
   }

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/cuda/schedule/Schedules.h"
+#include "ir/analysis/StackedLayers.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,6 +21,7 @@ std::optional<StepShape> stepShape(ArrayRef<RecurrentOpInterface> ops,
   if (r.elementType.isF64())
     return std::nullopt;
   auto rows = dl::rangeOf(r.rows, symbols);
+  const int64_t layers = areStacked(ops) ? static_cast<int64_t>(ops.size()) : 1;
   return StepShape{r.numGates,
                    r.units,
                    r.outputs,
@@ -27,7 +29,8 @@ std::optional<StepShape> stepShape(ArrayRef<RecurrentOpInterface> ops,
                    r.elementType.getIntOrFloatBitWidth() / 8,
                    r.projection.has_value(),
                    rows ? std::optional(rows->max) : std::nullopt,
-                   static_cast<int64_t>(ops.size())};
+                   static_cast<int64_t>(ops.size()) / layers,
+                   layers};
 }
 
 std::optional<StepShape> sharedStepOf(PlanQuestion &question) {
@@ -37,8 +40,10 @@ std::optional<StepShape> sharedStepOf(PlanQuestion &question) {
 }
 
 double nanosecondsOfSteps(PlanQuestion &question, double clocks) {
-  RecurrentOpInterface first = recurrencesOf(question.kernel()).front();
-  return question.nanoseconds(clocks * question.usual(first.getRecurrence().steps) *
+  auto ops = recurrencesOf(question.kernel());
+  Recurrence first = ops.front().getRecurrence();
+  double more = areStacked(ops) ? double(ops.size() - 1) : 0; // waves than steps
+  return question.nanoseconds(clocks * (question.usual(first.steps) + more) *
                               question.k.gpu().schedules.recurrences);
 }
 
@@ -49,7 +54,9 @@ int64_t widthOf(int64_t length, int64_t most) {
 }
 
 UnitSteps::UnitSteps(KernelBuilder &k, const UnitCell &cell, ProductStates form)
-    : RecurrentElements(k, cell.op), cell(cell), form(form), space(layOut()) {}
+    : RecurrentElements(k, cell.op), cell(cell),
+      product(cell.layer > 0 ? productOfGates(cell.op) : dl::LinearOp()), form(form),
+      space(layOut()) {}
 
 UnitSteps::Places UnitSteps::layOut() const {
   AffineExpr at = cell.begin;
@@ -75,7 +82,7 @@ UnitSteps::Places UnitSteps::layOut() const {
   if (!form.areRounded && r.projection)
     places.whole = takeForProducts(r.units);
   // The next recurrence's rounded states are read 16 bytes at a time.
-  if (form.areRounded && cell.number + 1 < cell.count)
+  if (form.areRounded && (cell.number + 1 < cell.count || cell.layer + 1 < cell.layers))
     take(llvm::alignTo(widths, 4) - widths);
   places.end = at;
   return places;
@@ -99,12 +106,11 @@ void UnitSteps::overStates(llvm::function_ref<void(unsigned, Value)> body) {
     overGrid(r.rows * r.width(state), [&](Value at) { body(state, at); });
 }
 
-/// Writes the states before the first step.
+/// Writes the states before the first step: of layer l, that is in wave l.
 void UnitSteps::begin() {
+  const AffineExpr first = space.copies[cell.layer % 2], second = space.copies[1 - cell.layer % 2];
   overStates([&](unsigned state, Value at) {
-    AffineExpr part = state             ? space.states[state - 1]
-                      : form.areRounded ? space.first
-                                        : space.copies[0];
+    AffineExpr part = state ? space.states[state - 1] : form.areRounded ? space.first : first;
     Value initial = r.initial.empty() ? zero() : load(input(r.initial[state]), at);
     k.write(exchange, {k.add(k.index(part), at)}, initial);
   });
@@ -114,8 +120,8 @@ void UnitSteps::begin() {
                                : load(input(r.initial[0]), k.add(k.mul(row, r.outputs), column));
     };
     auto none = [&](Value, Value) { return zero(); };
-    beginRounded(weights, k.index(space.copies[0]), initial);
-    beginRounded(weights, k.index(space.copies[1]), none);
+    beginRounded(weights, k.index(first), initial);
+    beginRounded(weights, k.index(second), none);
     if (r.projection)
       beginRounded(projection, k.index(space.whole), none);
   } else if (r.projection && r.lengths) {
@@ -127,7 +133,8 @@ void UnitSteps::begin() {
 
 //===- Calls of templates ---------------------------------------------------------------------------===//
 
-DictionaryAttr UnitSteps::configOf(ArrayRef<std::pair<StringRef, int64_t>> numbers) {
+DictionaryAttr UnitSteps::configOf(const Columns &columns,
+                                   ArrayRef<std::pair<StringRef, int64_t>> numbers) {
   SmallVector<NamedAttribute> config;
   auto say = [&](StringRef name, int64_t number) {
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(number)));
@@ -137,6 +144,10 @@ DictionaryAttr UnitSteps::configOf(ArrayRef<std::pair<StringRef, int64_t>> numbe
   if (cell.count > 1) {
     say("cells", cell.count);
     say("cell", cell.number);
+  }
+  if (cell.layers > 1) {
+    say("column_at", columns.begin);
+    say("sources", static_cast<int64_t>(columns.matrices.size()));
   }
   return k.b.getDictionaryAttr(config);
 }
@@ -167,12 +178,14 @@ void UnitSteps::fillBodies(dlk::CallOp call, const Columns &columns, Before befo
   };
   Block &first = dlk::beginBody(k.b, call, 0, {index, index});
   SmallVector<Value> early = before(first.getArgument(0), first.getArgument(1));
+  const auto sources = static_cast<int64_t>(columns.matrices.size());
   VectorType prior = vectorOf(early.size()), sums = vectorOf(columns.groups);
+  sums = VectorType::get({sums.getDimSize(0) * sources}, k.b.getF32Type());
   early.resize(prior.getDimSize(0), zero());
   dlk::GiveOp::create(k.b, k.loc, vector::FromElementsOp::create(k.b, k.loc, prior, early));
   Block &second = dlk::beginBody(k.b, call, 1, {index, index, sums, prior});
   Value given = finish(second.getArgument(0), second.getArgument(1),
-                       lanesOf(second.getArgument(2), columns.groups),
+                       lanesOf(second.getArgument(2), columns.groups * sources),
                        lanesOf(second.getArgument(3), prior.getDimSize(0)));
   dlk::GiveOp::create(k.b, k.loc, form.areRounded ? given : Value());
 }
@@ -211,16 +224,29 @@ Value UnitSteps::either(Value active, llvm::function_ref<Value()> step,
   return k.choose(active, step, zero(), rest);
 }
 
-/// The values that a step of one unit reads beside the product: the gates' x, their biases, the
-/// unit's states.
+Value UnitSteps::output(unsigned result) {
+  dlx::KernelOp kernel = k.body.getKernel();
+  ValueRange given = kernel.getBodyBlock().getTerminator()->getOperands();
+  auto found = llvm::find(given, op->getResult(result));
+  return found == given.end() ? Value() : k.output(static_cast<unsigned>(found - given.begin()));
+}
+
+/// The values that a step of one unit reads beside the product: the gates' x (of a layer on another
+/// one what the product adds to it), their biases, the unit's states.
 SmallVector<Value> UnitSteps::beforeUnit(const Turn &turn, Value row, Value unit) {
   Value length;
   auto read = [&] {
-    Value at = timeOf(row, turn.number, length);
     SmallVector<Value> values;
     auto column = [&](unsigned gate) { return k.add(unit, k.index(gate * r.units)); };
-    for (unsigned gate = 0; gate < r.numGates; ++gate)
-      values.push_back(load(input(r.gates), k.add(k.mul(at, r.numGates * r.units), column(gate))));
+    if (product) {
+      for (unsigned gate = 0; gate < r.numGates; ++gate)
+        values.push_back(product.getBias() ? load(input(product.getBias()), column(gate)) : zero());
+    } else {
+      Value at = timeOf(row, turn.number, length);
+      for (unsigned gate = 0; gate < r.numGates; ++gate)
+        values.push_back(
+            load(input(r.gates), k.add(k.mul(at, r.numGates * r.units), column(gate))));
+    }
     for (unsigned gate = 0; r.bias && gate < r.numGates; ++gate)
       values.push_back(load(input(*r.bias), column(gate)));
     // With a projection the step does not read the first state.
@@ -235,17 +261,29 @@ SmallVector<Value> UnitSteps::beforeUnit(const Turn &turn, Value row, Value unit
   return k.chooseAll(active, read, zeros);
 }
 
+/// Whether this layer of a stack has a step in the wave; null if it has one in each.
+Value UnitSteps::hasStep(Value wave) {
+  if (cell.layers == 1)
+    return {};
+  Value isBefore = k.less(wave, k.index(dl::normalize(r.steps + cell.layer)));
+  return cell.layer == 0 ? isBefore : k.both(k.less(k.index(cell.layer - 1), wave), isBefore);
+}
+
 void UnitSteps::units(const Turn &turn) {
+  SmallVector<Value, 2> from = {turn.from};
+  if (turn.below)
+    from.insert(from.begin(), turn.below);
   multiply(
-      weights, turn.from, r.projection ? k.index(space.whole) : turn.to,
+      weights, from, r.projection ? k.index(space.whole) : turn.to,
       [&](Value row, Value unit) { return beforeUnit(turn, row, unit); },
       [&](Value row, Value unit, ArrayRef<Value> sums, ArrayRef<Value> prior) {
         Value length;
         auto step = [&] {
-          Value at = timeOf(row, turn.number, length);
-          ArrayRef<Value> x = prior.take_front(r.numGates),
-                          old = prior.slice(r.numGates * (r.bias ? 2 : 1), r.numStates);
-          SmallVector<Value> h(sums);
+          Value y = output(0), at = y ? timeOf(row, turn.number, length) : Value();
+          ArrayRef<Value> old = prior.slice(r.numGates * (r.bias ? 2 : 1), r.numStates);
+          SmallVector<Value> x(prior.take_front(r.numGates)), h(sums.take_back(r.numGates));
+          for (unsigned gate = 0; product && gate < r.numGates; ++gate)
+            x[gate] = arith::AddFOp::create(k.b, k.loc, sums[gate], x[gate]);
           for (unsigned gate = 0; r.bias && gate < r.numGates; ++gate)
             h[gate] = arith::AddFOp::create(k.b, k.loc, h[gate], prior[r.numGates + gate]);
           auto extent = [&](AffineExpr dim) { return k.index(dim); };
@@ -259,7 +297,8 @@ void UnitSteps::units(const Turn &turn) {
             return next[0];
           }
           k.write(exchange, {place(newFirst(turn), row, r.outputs, unit)}, next[0]);
-          store(output(0), k.add(k.mul(at, r.outputs), unit), next[0]);
+          if (y)
+            store(y, k.add(k.mul(at, r.outputs), unit), next[0]);
           return next[0];
         };
         auto rest = [&] {
@@ -268,7 +307,8 @@ void UnitSteps::units(const Turn &turn) {
           if (!form.areRounded)
             k.write(exchange, {place(turn.to, row, r.outputs, unit)},
                     k.read(exchange, {place(turn.from, row, r.outputs, unit)}));
-          store(output(0), k.add(k.mul(timeOf(row, turn.number, {}), r.outputs), unit), zero());
+          if (Value y = output(0))
+            store(y, k.add(k.mul(timeOf(row, turn.number, {}), r.outputs), unit), zero());
         };
         Value active = isActive(row, turn.number, length);
         return either(active, step, rest);
@@ -295,105 +335,6 @@ void UnitSteps::outputs(const Turn &turn) {
         Value active = isActive(row, turn.number, length);
         return either(active, step, rest);
       });
-}
-
-//===- The kernel -----------------------------------------------------------------------------------===//
-
-void UnitSteps::nameArguments() {
-  auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(exchange).getOwner()->getParentOp());
-  auto name = [&](unsigned argument, const char *role) {
-    function.setArgAttr(argument, "dlc.role", k.b.getStringAttr(role));
-  };
-  name(cast<BlockArgument>(input(r.gates)).getArgNumber(), "gates");
-  name(cast<BlockArgument>(input(r.weight)).getArgNumber(), "weight");
-}
-
-void UnitSteps::keepAll(ArrayRef<abi::KeptColumns> lists) {
-  weights = {"unit",    r.weight,       r.numGates, r.units,
-             r.outputs, lists[0].bytes, nullptr,    padded(r.projection ? r.units : r.outputs)};
-  keep(weights);
-  if (r.projection) {
-    projection = {"output", *r.projection,  1,        r.outputs,
-                  r.units,  lists[1].bytes, &weights, padded(r.outputs)};
-    keep(projection);
-  }
-}
-
-/// Stores the states after the last step; `copy` holds those that products read.
-void UnitSteps::end(Value copy) {
-  overStates([&](unsigned state, Value at) {
-    Value from = state             ? k.index(space.states[state - 1])
-                 : form.areRounded ? k.index(space.first)
-                                   : copy;
-    store(output(1 + state), at, k.read(exchange, {k.add(from, at)}));
-  });
-}
-
-void UnitSteps::build(KernelBuilder &k,
-                      llvm::function_ref<std::unique_ptr<UnitSteps>(const UnitCell &)> make,
-                      int64_t blocks, ArrayRef<abi::KeptColumns> lists, int64_t fixedBytes) {
-  dlx::KernelOp kernel = k.body.getKernel();
-  auto ops = recurrencesOf(kernel);
-  std::vector<std::unique_ptr<UnitSteps>> cells;
-  AffineExpr end = dl::constantDim(abi::kExchangeCounters, kernel.getContext());
-  ValueRange stored = kernel.getBodyBlock().getTerminator()->getOperands();
-  for (auto [number, op] : llvm::enumerate(ops)) {
-    auto firstResult = llvm::find(stored, op->getResult(0)) - stored.begin();
-    cells.push_back(make({op, int64_t(number), int64_t(ops.size()), end, unsigned(firstResult)}));
-    end = cells.back()->space.end;
-  }
-  Value exchange = k.exchange(end, k.b.getF32Type());
-  for (auto &cell : cells) {
-    cell->exchange = exchange;
-    cell->nameArguments();
-  }
-  Value block = k.block(gpu::Dimension::x, "block"), thread = k.thread();
-  for (auto &cell : cells) {
-    cell->block = block;
-    cell->thread = thread;
-    cell->keepAll(lists);
-  }
-  for (auto &cell : cells)
-    cell->begin();
-  k.gridBarrier(exchange);
-  SmallVector<Value> copies;
-  SmallVector<StringRef> names;
-  for (auto &cell : cells) {
-    copies.append({k.index(cell->space.copies[0]), k.index(cell->space.copies[1])});
-    names.append({"from", "to"});
-  }
-  const Recurrence &r = cells.front()->r;
-  // The cells multiply in the same shared memory, one after the other; then all blocks meet.
-  auto forEachCell = [&](auto multiply) {
-    for (auto &cell : cells) {
-      if (cell != cells.front())
-        k.barrier();
-      multiply(*cell);
-    }
-    k.gridBarrier(exchange);
-  };
-  ValueRange last = k.loop("step", k.index(0), k.index(r.steps), 1, copies, names,
-                           KernelBuilder::Unroll::never, [&](Value number, ValueRange carried) {
-                             auto turnOf = [&](const UnitSteps &steps) {
-                               int64_t at = 2 * steps.cell.number;
-                               return Turn{number, carried[at], carried[at + 1]};
-                             };
-                             forEachCell([&](UnitSteps &steps) { steps.units(turnOf(steps)); });
-                             if (r.projection)
-                               forEachCell([&](UnitSteps &steps) { steps.outputs(turnOf(steps)); });
-                             SmallVector<Value> next;
-                             for (size_t at = 0; at < carried.size(); at += 2)
-                               next.append({carried[at + 1], carried[at]});
-                             return next;
-                           });
-  for (auto &cell : cells)
-    cell->end(last[2 * cell->cell.number]);
-  // One block a multiprocessor: the more loads its registers hold, the better.
-  auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(exchange).getOwner()->getParentOp());
-  function->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(1));
-  kernel.setCooperative(true);
-  k.makePersistent(lists);
-  k.finish(32 * kStepWarps, {k.math.constant(blocks)}, fixedBytes);
 }
 
 } // namespace dlc::codegen

@@ -6,6 +6,10 @@
 // one meeting of the grid ends it. With a projection there is a second meeting. A block knows from
 // the grid how many units it has.
 //
+// Layers of a stack run in waves: wave w takes step w of the lowest layer, step w - 1 of the next
+// one, and so on, so that one meeting ends a step of each. What a layer multiplies of the layer
+// below is the copy of its states that this layer itself reads in the same wave.
+//
 // A schedule says how a block multiplies: by its lanes (SharedRecurrentKernel.cpp) or on tensor
 // cores (TensorRecurrentKernel.cpp).
 //===----------------------------------------------------------------------------------------------===//
@@ -19,14 +23,15 @@
 
 namespace dlc::codegen {
 
-/// The shape of a step of `ops`, which are of one shape and run side by side, with a batch in the
-/// middle of its range; nullopt where blocks never share it.
+/// The shape of a step of `ops`, which are of one shape and run side by side, or of a wave of them,
+/// with a batch in the middle of its range; nullopt where blocks never share it.
 std::optional<StepShape> stepShape(llvm::ArrayRef<RecurrentOpInterface> ops,
                                    llvm::ArrayRef<dl::Range> symbols);
 /// The shape of a step of the recurrences that `question` is about; nullopt if blocks cannot share
 /// it.
 std::optional<StepShape> sharedStepOf(PlanQuestion &question);
-/// Nanoseconds that all steps of these recurrences are estimated to take, if one takes `clocks`.
+/// Nanoseconds that all steps or waves of these recurrences are estimated to take, if one takes
+/// `clocks`.
 double nanosecondsOfSteps(PlanQuestion &question, double clocks);
 /// The largest power of two that divides `length`, at most `most`, which is one.
 int64_t widthOf(int64_t length, int64_t most);
@@ -34,9 +39,9 @@ int64_t widthOf(int64_t length, int64_t most);
 /// One of the recurrences of a kernel.
 struct UnitCell {
   RecurrentOpInterface op;
-  int64_t number, count;  // of the kernel's
+  int64_t number, count;  // of those side by side
+  int64_t layer, layers;  // of a stack, from the lowest one on
   mlir::AffineExpr begin; // of its states in the memory that blocks exchange, in floats
-  unsigned firstResult;   // the kernel's result that its y is; its last states follow
 };
 
 class UnitSteps : protected RecurrentElements {
@@ -53,10 +58,12 @@ protected:
   /// [groups][columns][length], or of the projection.
   struct Columns {
     llvm::StringRef role;
-    unsigned operand;
+    /// One matrix, or that for the states of the layer below before it.
+    llvm::SmallVector<mlir::Value, 2> matrices;
     int64_t groups, columns, length, bytes;
     const Columns *before; // in shared memory
     int64_t stored;        // elements of a row of what the product gives
+    int64_t begin;         // of its lines in a column of a stack, in bytes
   };
   using Before =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value row, mlir::Value column)>;
@@ -73,15 +80,15 @@ protected:
 
   UnitSteps(KernelBuilder &k, const UnitCell &cell, ProductStates form);
 
-  /// Begins to bring this block's columns into shared memory.
+  /// Begins to bring this block's columns of one matrix into shared memory.
   virtual void keep(const Columns &columns) = 0;
   /// Fills rounded states that `columns` are multiplied with, from `from` on.
   virtual void beginRounded(const Columns &columns, mlir::Value from, Initial value) {}
   /// For each row and each of this block's columns: `finish` with the sums of the states that lie
-  /// at `from` times the lines of the column, and with what `before` gave. What it gives goes to
-  /// `to` where states are rounded; else it has stored that.
-  virtual void multiply(const Columns &columns, mlir::Value from, mlir::Value to, Before before,
-                        Finish finish) = 0;
+  /// at `from`, a place for each matrix, times the lines of the column, and with what `before` gave.
+  /// What it gives goes to `to` where states are rounded; else it has stored that.
+  virtual void multiply(const Columns &columns, mlir::ValueRange from, mlir::Value to,
+                        Before before, Finish finish) = 0;
 
   /// A call of a function of `header`, with the bodies that `roles` are the parameters of.
   dlk::CallOp call(llvm::StringRef callee, llvm::StringRef header, mlir::DictionaryAttr config,
@@ -89,8 +96,9 @@ protected:
                    mlir::Value exchanged = {});
   /// The two bodies of a call that multiplies `columns`.
   void fillBodies(dlk::CallOp call, const Columns &columns, Before before, Finish finish);
-  /// A Config of these numbers, and of which recurrence it is where there are several.
-  mlir::DictionaryAttr configOf(llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
+  /// A Config of `columns` and these numbers, and of which recurrence it is where there are several.
+  mlir::DictionaryAttr configOf(const Columns &columns,
+                                llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
   /// Elements of a row of states of this length, as products read them.
   int64_t padded(int64_t length) const {
     return (length + form.padding - 1) / form.padding * form.padding;
@@ -107,9 +115,10 @@ private:
     mlir::AffineExpr whole;                        // before the projection, [rows][units]
     mlir::AffineExpr end;
   };
-  /// A step: its number and the copies that it reads and writes.
+  /// A step: its number, the copies that it reads and writes, and the copy of the states of the
+  /// layer below that it reads, where there is one.
   struct Turn {
-    mlir::Value number, from, to;
+    mlir::Value number, from, to, below;
   };
 
   Places layOut() const;
@@ -127,11 +136,12 @@ private:
   mlir::Value newFirst(const Turn &turn) {
     return form.areRounded ? k.index(space.first) : turn.to;
   }
-  mlir::Value output(unsigned result) { return k.output(cell.firstResult + result); }
+  /// The buffer of a result of the op; null where the kernel does not give it.
+  mlir::Value output(unsigned result);
   void nameArguments();
   void keepAll(llvm::ArrayRef<abi::KeptColumns> lists);
   void begin();
-  void end(mlir::Value copy);
+  void end(mlir::Value from, mlir::Value to);
   void overGrid(mlir::AffineExpr elements, llvm::function_ref<void(mlir::Value at)> body);
   void overStates(llvm::function_ref<void(unsigned state, mlir::Value at)> body);
   mlir::Value isActive(mlir::Value row, mlir::Value number, mlir::Value &length);
@@ -139,10 +149,12 @@ private:
   mlir::Value either(mlir::Value active, llvm::function_ref<mlir::Value()> step,
                      llvm::function_ref<void()> rest);
   llvm::SmallVector<mlir::Value> beforeUnit(const Turn &turn, mlir::Value row, mlir::Value unit);
+  mlir::Value hasStep(mlir::Value wave);
   void units(const Turn &turn);
   void outputs(const Turn &turn);
 
   UnitCell cell;
+  dl::LinearOp product; // of the states of the layer below, that gives the gates; null without one
   ProductStates form;
   Places space;
   Columns weights = {}, projection = {};

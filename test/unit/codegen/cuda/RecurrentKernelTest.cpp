@@ -61,6 +61,45 @@ protected:
     EXPECT_EQ(config("cells"), 2);
   }
 
+  /// Three steps of `layers` layers in waves, with biases of the products, which all give their last
+  /// states; y of the highest one comes first, and that of the lowest last.
+  void loadLayers(const std::string &op, int gates, int states, int units, const std::string &type,
+                  int64_t rows, int layers = 2) {
+    std::string h = std::to_string(units), g = std::to_string(gates * units);
+    std::string in = "tensor<3x?x" + g + "x" + type + ", #dl.t<[3, s0, " + g + "]>>",
+                w = "tensor<" + std::to_string(gates) + "x" + h + "x" + h + "x" + type + ">",
+                v = "tensor<" + g + "x" + h + "x" + type + ">",
+                b = "tensor<" + g + "x" + type + ">",
+                y = "tensor<3x?x" + h + "x" + type + ", #dl.t<[3, s0, " + h + "]>>",
+                last = "tensor<?x" + h + "x" + type + ", #dl.t<[s0, " + h + "]>>", lasts, types;
+    for (int state = 0; state < states; ++state)
+      lasts += ", " + last;
+    std::string arguments = "%g0: " + in, body, given;
+    for (int layer = 0; layer < layers; ++layer) {
+      std::string n = std::to_string(layer), names;
+      if (layer > 0) {
+        arguments += ", %v" + n + ": " + v + ", %b" + n + ": " + b;
+        body += "%g" + n + " = dl.linear %y" + std::to_string(layer - 1) + ", %v" + n + ", %b" + n +
+                " : (" + y + ", " + v + ", " + b + ") -> " + in + "\n";
+      }
+      arguments += ", %w" + n + ": " + w;
+      for (int state = 0; state < states; ++state)
+        names += ", %s" + n + std::to_string(state);
+      body += "%y" + n + names + " = dl." + op + " %g" + n + ", %w" + n +
+              " {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (" + in + ", " + w +
+              ") -> (" + y + lasts + ")\n";
+      given += names;
+      types += lasts;
+    }
+    load("recurrent",
+         "^bb0(" + arguments + "):\n" + body + "dl.yield %y" + std::to_string(layers - 1) + given +
+             ", %y0 : " + y + types + ", " + y,
+         rows);
+    const char *product = schedule == "recurrent_tensor" ? "dlc::multiply_stacked_states<config"
+                                                         : "dlc::multiply_stacked_columns<config";
+    EXPECT_NE(text().find(product), std::string::npos) << text();
+  }
+
   /// y where each block has room for `columns` columns.
   std::vector<double> with(int64_t columns, int64_t rows) {
     sharedLimit = config("staged_bytes") + columns * config("column_bytes");
@@ -114,6 +153,23 @@ TEST_P(RecurrentKernelTest, Directions) {
   for (int64_t rows : {1, 9})
     check({rows, 1}, kSums);
   EXPECT_EQ(with(94, 5), with(3, 5));
+}
+
+// Layers in waves: the same, whatever is resident; a block with fewer units than the others.
+TEST_P(RecurrentKernelTest, Layers) {
+  loadLayers("gru_steps", 3, 1, 68, "f32", 60);
+  EXPECT_EQ(config("column_bytes"), 3 * 3 * 68 * 4);
+  for (int64_t rows : {0, 1, 17})
+    check({rows, 1}, kSums);
+  EXPECT_EQ(with(23, 17), with(2, 17));
+}
+
+// More layers than steps come to an end before the highest one begins.
+TEST_P(RecurrentKernelTest, ManyLayers) {
+  loadLayers("lstm_steps", 4, 2, 77, "f16", 3, 5);
+  EXPECT_EQ(config("width"), 1);
+  check({3, 1}, kHalf);
+  EXPECT_EQ(with(26, 2), with(1, 2));
 }
 
 // A planted fault: more shared memory than the architecture has is refused, and nothing runs.
@@ -190,6 +246,38 @@ TEST_P(TensorRecurrentTest, Directions) {
   EXPECT_EQ(with(52, 9), with(3, 9));
 }
 
+TEST_P(TensorRecurrentTest, Layers) {
+  loadLayers("gru_steps", 3, 1, 140, "f16", 60);
+  for (int64_t rows : {0, 1, 9, 33})
+    check({rows, 1}, kHalf);
+  EXPECT_EQ(with(47, 17), with(2, 17));
+}
+
+TEST_P(TensorRecurrentTest, ManyLayers) {
+  loadLayers("lstm_steps", 4, 2, 77, "f16", 17, 5);
+  EXPECT_EQ(config("width"), 1);
+  for (int64_t rows : {1, 17})
+    check({rows, 1}, kHalf);
+  EXPECT_EQ(with(26, 9), with(1, 9));
+}
+
+// Blocks of which some have units of two of four groups of rows, and groups without a row.
+TEST_P(TensorRecurrentTest, LayersInGroupsOfRows) {
+  loadLayers("gru_steps", 3, 1, 140, "f16", 4000);
+  EXPECT_EQ(config("row_groups"), 4);
+  multiprocessors = 7;
+  for (int64_t rows : {1, 25})
+    check({rows, 1}, kHalf);
+  EXPECT_EQ(with(40, 9), with(0, 9));
+}
+
+// Fewer chunks of k than a team has warps.
+TEST_P(TensorRecurrentTest, LayersOfFewUnits) {
+  loadLayers("rnn_tanh_steps", 1, 1, 40, "f16", 9);
+  for (int64_t rows : {1, 9})
+    check({rows, 1}, kHalf);
+}
+
 /// The product with one line of it taken out.
 class PlantedRecurrentTest : public RecurrentKernelTest {
 protected:
@@ -244,6 +332,30 @@ TEST_P(PlantedTensorTest, DirectionsDoNotWaitForEachOther) {
   size_t at = without.find("dlc::barrier();");
   ASSERT_NE(at, std::string::npos) << without;
   replaceText(without.erase(at, 15));
+  llvm::SmallVector<Tensor> inputs;
+  Tensor actual;
+  EXPECT_NE(run({17, 1}, Fill::uniform, inputs, actual), Result::Success);
+  EXPECT_NE(report().find("race"), std::string::npos) << report();
+}
+// Layers have the same shared memory for their sums, one after the other.
+TEST_P(PlantedTensorTest, LayersDoNotWaitForEachOther) {
+  loadLayers("lstm_steps", 4, 2, 77, "f16", 17);
+  std::string without = text();
+  size_t at = without.find("dlc::barrier();");
+  ASSERT_NE(at, std::string::npos) << without;
+  replaceText(without.erase(at, 15));
+  llvm::SmallVector<Tensor> inputs;
+  Tensor actual;
+  EXPECT_NE(run({17, 1}, Fill::uniform, inputs, actual), Result::Success);
+  EXPECT_NE(report().find("race"), std::string::npos) << report();
+}
+// A layer that multiplies what the one below gives in this wave reads states that are being written.
+TEST_P(PlantedTensorTest, LayersInOneWave) {
+  loadLayers("lstm_steps", 4, 2, 77, "f16", 17);
+  std::string early = text();
+  size_t at = early.find(", from, from_1, ");
+  ASSERT_NE(at, std::string::npos) << early;
+  replaceText(early.replace(at, 6, ", to"));
   llvm::SmallVector<Tensor> inputs;
   Tensor actual;
   EXPECT_NE(run({17, 1}, Fill::uniform, inputs, actual), Result::Success);

@@ -1,0 +1,271 @@
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(form-fusions),outline-kernels))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions),outline-kernels))' -split-input-file | FileCheck %s --check-prefix=CPU
+
+// Two layers share one launch with the product between them, and what is between them stays inside. The CPU keeps three.
+// CPU-LABEL: dlx.program @Layers
+// CPU-COUNT-3: dlx.launch
+// CHECK-LABEL: dlx.program @Layers
+// CHECK-COUNT-1: dlx.launch @rnn_tanh_steps_linear_rnn_tanh_steps
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel @rnn_tanh_steps_linear_rnn_tanh_steps attributes {kind = #dlx.kind<recurrent>} {
+// CHECK: %[[A:.*]], %{{.*}} = dl.rnn_tanh_steps
+// CHECK-NEXT: %[[L:.*]] = dl.linear %[[A]]
+// CHECK-NEXT: %[[B:.*]], %[[BH:.*]] = dl.rnn_tanh_steps %[[L]]
+// CHECK-NEXT: dl.yield %[[B]], %[[BH]] :
+module {
+  func.func @Layers(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// Results of the lower layer that others read are results of the kernel.
+// CHECK-LABEL: dlx.program @AllResults
+// CHECK-COUNT-1: dlx.launch
+// CHECK-NOT: dlx.launch
+// CHECK: %[[A:.*]], %[[AH:.*]] = dl.rnn_tanh_steps
+// CHECK: %[[B:.*]], %[[BH:.*]] = dl.rnn_tanh_steps
+// CHECK-NEXT: dl.yield %[[B]], %[[BH]], %[[A]], %[[AH]] :
+module {
+  func.func @AllResults(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>, tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %a, %ah, %b : tensor<64x1x512xf16>, tensor<1x512xf16>, tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: dlx.program @Three
+// CHECK-COUNT-1: dlx.launch @rnn_tanh_steps_linear_rnn_tanh_steps_linear_rnn_tanh_steps
+// CHECK-NOT: dlx.launch
+module {
+  func.func @Three(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %m = dl.linear %b, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %c, %ch = dl.rnn_tanh_steps %m, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %c : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// Steps and rows may be symbols.
+// CHECK-LABEL: dlx.program @Symbols
+// CHECK-COUNT-1: dlx.launch @rnn_tanh_steps_linear_rnn_tanh_steps
+// CHECK-NOT: dlx.launch
+module attributes {dl.symbols = [#dl.symbol<"T", 1, 200>, #dl.symbol<"N", 1, 4>]} {
+  func.func @Symbols(%g: tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>, tensor<1x512x512xf16>) -> (tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>, tensor<?x512xf16, #dl.t<[s1, 512]>>)
+    %l = dl.linear %a, %v : (tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>, tensor<512x512xf16>) -> tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>, tensor<1x512x512xf16>) -> (tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>, tensor<?x512xf16, #dl.t<[s1, 512]>>)
+    return %b : tensor<?x?x512xf16, #dl.t<[s0, s1, 512]>>
+  }
+}
+
+// -----
+
+// A layer that begins with the last step needs all steps of the layer below.
+// CPU-LABEL: dlx.program @OtherWay
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @OtherWay
+// CHECK: why = "the layer below goes the other way along time"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @OtherWay(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, reverse = true} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// A ReLU layer on a tanh layer.
+// CPU-LABEL: dlx.program @OtherKind
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @OtherKind
+// CHECK: why = "the layer below is of another kind"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @OtherKind(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_relu_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// One layer ends each row where its length says, the other one does not.
+// CPU-LABEL: dlx.program @OtherLengths
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @OtherLengths
+// CHECK: why = "the layer below has other lengths"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @OtherLengths(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>, %n: tensor<1xi64>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>, tensor<1xi64>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// The upper layer begins with the last state of the lower one.
+// CPU-LABEL: dlx.program @LastState
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @LastState
+// CHECK: why = "it needs more of the layer below than y, after the last step"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @LastState(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1, %ah {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>, tensor<1x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// The product is a result of the model, too.
+// CPU-LABEL: dlx.program @Product
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @Product
+// CHECK: why = "others read the product between the layers, or are computed with it"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @Product(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b, %l : tensor<64x1x512xf16>, tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// Between the layers there is more than a product.
+// CPU-LABEL: dlx.program @Between
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @Between
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @Between(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %r = dl.relu %a : (tensor<64x1x512xf16>) -> tensor<64x1x512xf16>
+    %l = dl.linear %r, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// The user asked for a product by itself.
+// CPU-LABEL: dlx.program @KeptOut
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @KeptOut
+// CHECK: why = "the model asks for a kernel of its own"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @KeptOut(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v {dl.no_fuse} : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// The upper layer takes steps for rows.
+// CPU-LABEL: dlx.program @OtherOrder
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @OtherOrder
+// CHECK: why = "the layer below has other dims or another type"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @OtherOrder(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, batch_first = true} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<64x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// The weight of the product lies column by column.
+// CPU-LABEL: dlx.program @OtherLayout
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @OtherLayout
+// CHECK: why = "the weight of the product between the layers does not lie row by row"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @OtherLayout(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16, #dl.t<[512, 512], order = [1, 0]>>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16, #dl.t<[512, 512], order = [1, 0]>>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b : tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// The lower layer runs beside another one.
+// CPU-LABEL: dlx.program @Shared
+// CPU-NOT: the layer below
+// CHECK-LABEL: dlx.program @Shared
+// CHECK: why = "the layer below shares its kernel with others"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @Shared(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<512x512xf16>, %w1: tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<64x1x512xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %d, %dh = dl.rnn_tanh_steps %g, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<512x512xf16>) -> tensor<64x1x512xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    return %b, %d : tensor<64x1x512xf16>, tensor<64x1x512xf16>
+  }
+}
+
+// -----
+
+// With many rows the products take longer than the meetings.
+// CHECK-LABEL: dlx.program @ManyRows
+// CHECK: why = "its steps take less time after those of the layer below than in waves with them"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @ManyRows(%g: tensor<64x64x1024xf16>, %w0: tensor<1x1024x1024xf16>, %v: tensor<1024x1024xf16>, %w1: tensor<1x1024x1024xf16>) -> (tensor<64x64x1024xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x64x1024xf16>, tensor<1x1024x1024xf16>) -> (tensor<64x64x1024xf16>, tensor<64x1024xf16>)
+    %l = dl.linear %a, %v : (tensor<64x64x1024xf16>, tensor<1024x1024xf16>) -> tensor<64x64x1024xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x64x1024xf16>, tensor<1x1024x1024xf16>) -> (tensor<64x64x1024xf16>, tensor<64x1024xf16>)
+    return %b : tensor<64x64x1024xf16>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: dlx.program @OtherUnits
+// CHECK: why = "steps run in waves with those of the layer below where both have as many units, and no projection"
+// CHECK-NOT: steps_linear_rnn
+module {
+  func.func @OtherUnits(%g: tensor<64x1x512xf16>, %w0: tensor<1x512x512xf16>, %v: tensor<256x512xf16>, %w1: tensor<1x256x256xf16>) -> (tensor<64x1x256xf16>) {
+    %a, %ah = dl.rnn_tanh_steps %g, %w0 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x512xf16>, tensor<1x512x512xf16>) -> (tensor<64x1x512xf16>, tensor<1x512xf16>)
+    %l = dl.linear %a, %v : (tensor<64x1x512xf16>, tensor<256x512xf16>) -> tensor<64x1x256xf16>
+    %b, %bh = dl.rnn_tanh_steps %l, %w1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x1x256xf16>, tensor<1x256x256xf16>) -> (tensor<64x1x256xf16>, tensor<1x256xf16>)
+    return %b : tensor<64x1x256xf16>
+  }
+}
