@@ -35,6 +35,22 @@ static bool isReadAtOwnIndex(Value value) {
   return true;
 }
 
+/// Ends the parts where the result of `kernel` ends, which may be before the last of them: at its own
+/// index a slice reads, too. Returns false where sizes that are not known decide on that.
+static bool endAtResult(JoinedMap &joined, dlx::KernelOp kernel) {
+  auto type = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+  AffineExpr end = dl::getDims(type)[joined.dim];
+  if (joined.bounds.back() == end)
+    return true;
+  for (AffineExpr &bound : joined.bounds) {
+    auto most = dl::asConstant(end), own = dl::asConstant(bound);
+    if (!most || !own)
+      return false;
+    bound = dl::constantDim(std::min(*own, *most), type.getContext());
+  }
+  return true;
+}
+
 SmallVector<JoinedMap> joinedMapsOf(dlx::KernelOp kernel) {
   SmallVector<JoinedMap> found;
   for (auto cat : kernel.getBodyBlock().getOps<dl::CatOp>()) {
@@ -47,7 +63,8 @@ SmallVector<JoinedMap> joinedMapsOf(dlx::KernelOp kernel) {
       dl::Dims dims = dl::getDims(cast<RankedTensorType>(tensor.getType()));
       joined.bounds.push_back(dl::normalize(joined.bounds.back() + dims[joined.dim]));
     }
-    found.push_back(std::move(joined));
+    if (endAtResult(joined, kernel))
+      found.push_back(std::move(joined));
   }
   return found;
 }

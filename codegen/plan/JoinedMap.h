@@ -16,7 +16,7 @@ namespace dlc::codegen {
 struct JoinedMap {
   dl::CatOp cat;
   int64_t dim; // of the result, along which its parts follow each other
-  llvm::SmallVector<mlir::AffineExpr> bounds; // of the parts, from 0 to the whole extent
+  llvm::SmallVector<mlir::AffineExpr> bounds; // of the parts, from 0 to the extent of the result
 
   unsigned parts() const { return bounds.size() - 1; }
   mlir::Value part(unsigned number) const { return dl::CatOp(cat).getTensors()[number]; }

@@ -167,11 +167,20 @@ struct CpuLaunch {
 /// Elements from one to the next of those that are still read as whole vectors.
 inline constexpr int64_t kLargestStep = 4;
 
+/// Indices from `first` on along `dim` of a kernel's result, so many as `extent` says.
+struct ResultPart {
+  unsigned dim;
+  mlir::AffineExpr first, extent;
+};
+
 /// One schedule for each shape of kernel; each fills the function and says how many tiles it has.
 CpuLaunch scheduleMap(CpuKernel &kernel);
-/// Maps over joined tensors, which rows of the result take part by part.
+/// A part of the result of a map, or all of it. The function's tiles may begin before those of the
+/// part, and end after them.
+CpuLaunch scheduleMap(CpuKernel &kernel, std::optional<ResultPart> part);
+/// Maps over joined tensors: a map for each of these.
 CpuLaunch scheduleJoined(CpuKernel &kernel);
-bool isJoinedMap(BodyEmitter &emitter, IndexMath &math);
+bool isJoinedMap(BodyEmitter &emitter);
 /// Reductions, windows, and contractions that the micro-kernel does not take.
 CpuLaunch scheduleReduction(CpuKernel &kernel);
 /// Depthwise convolutions, several neighbours of the result at once.

@@ -60,7 +60,7 @@ static dlx::PlanAttr matchMap(CpuPlanQuestion &question) {
 }
 
 static dlx::PlanAttr matchJoined(CpuPlanQuestion &question) {
-  return hasLoops(question) && isJoinedMap(question.emitter, question.math)
+  return hasLoops(question) && isJoinedMap(question.emitter)
              ? planOf(question, "joined", question.nanosecondsOnce())
              : dlx::PlanAttr();
 }

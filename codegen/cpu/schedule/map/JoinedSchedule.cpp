@@ -1,8 +1,8 @@
 //===- JoinedSchedule.cpp - Maps over joined tensors on the CPU ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of the result take one part after the other as vectors, and parts that are joined across rows
-// are chosen once a row.
+// The part of the result that lies in one of the tensors is a map by itself, whose vectors lie as that
+// tensor likes. The tiles of the parts follow each other.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/Schedule.h"
 #include "codegen/plan/JoinedMap.h"
@@ -13,95 +13,54 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Elements of a tile: enough work to be worth handing to a thread, little enough to balance.
-static constexpr int64_t kTileElements = 4096;
+bool isJoinedMap(BodyEmitter &emitter) {
+  return !emitter.getRoot() && !emitter.isInPlace() &&
+         !dl::getLayout(emitter.getResultType()).isTiled() &&
+         !joinedMapsOf(emitter.getKernel()).empty();
+}
 
-namespace {
-/// The joined tensor of a kernel, and the loops over its result.
-struct JoinedRows : JoinedMap {
+/// Returns true if every part of `joined` is computed without a choice by its index.
+static bool settlesChoices(CpuKernel &k, const JoinedMap &joined) {
   SmallVector<AffineExpr> variables;
-  SmallVector<int64_t> order; // dims of the result, outermost in memory first
-};
-} // namespace
-
-/// Whether vectors along `variable` hold what a part reads and computes.
-static bool isVectorAlong(BodyEmitter &emitter, IndexMath &math, const JoinedRows &joined) {
-  AffineExpr variable = joined.variables[joined.order.back()];
-  return !emitter.needsScalarAlong(variable, joined.variables, {}) &&
-         emitter.visitReads(emitter.getResult(), joined.variables,
-                            [&](unsigned, AffineExpr offset, bool) {
-                              return isVectorAccess(math, offset, variable);
-                            });
-}
-
-/// Nullopt where the kernel joins nothing that rows of its result can take as vectors.
-static std::optional<JoinedRows> findJoined(BodyEmitter &emitter, IndexMath &math) {
-  RankedTensorType type = emitter.getResultType();
-  dl::Layout layout = dl::getLayout(type);
-  if (emitter.getRoot() || emitter.isInPlace() || layout.isTiled())
-    return std::nullopt;
-  for (JoinedMap &map : joinedMapsOf(emitter.getKernel())) {
-    JoinedRows joined = {std::move(map), {}, {}};
-    for (auto [position, dim] : llvm::enumerate(dl::getDims(type))) {
-      joined.variables.push_back(math.addLoop(dim));
-      joined.order.push_back(layout.order.empty() ? position : layout.order[position]);
-    }
-    bool areVectors = true;
-    for (unsigned part = 0; areVectors && part < joined.parts(); ++part) {
-      emitter.joinedPart = {joined.cat, part};
-      areVectors = isVectorAlong(emitter, math, joined);
-    }
-    emitter.joinedPart.reset();
-    if (areVectors)
-      return joined;
+  for (AffineExpr dim : dl::getDims(k.emitter.getResultType()))
+    variables.push_back(k.math.addLoop(dim));
+  bool needsScalar = false;
+  for (unsigned part = 0; part < joined.parts(); ++part) {
+    k.emitter.joinedPart = {joined.cat, part};
+    for (AffineExpr variable : variables)
+      needsScalar |= k.emitter.needsScalarAlong(variable, variables, {});
   }
-  return std::nullopt;
-}
-
-bool isJoinedMap(BodyEmitter &emitter, IndexMath &math) {
-  return findJoined(emitter, math).has_value();
+  k.emitter.joinedPart.reset();
+  return !needsScalar;
 }
 
 CpuLaunch scheduleJoined(CpuKernel &k) {
-  std::optional<JoinedRows> joined = findJoined(k.emitter, k.math);
-  assert(joined && "the plan was made where it is");
-  RankedTensorType type = k.emitter.getResultType();
-  dl::Dims dims = dl::getDims(type);
-  int64_t inner = joined->order.back();
-  AffineExpr column = joined->variables[inner],
-             resultOffset = k.emitter.resultOffset(joined->variables);
-  SmallVector<AffineExpr> outerVariables, outerDims;
-  for (int64_t outer : ArrayRef(joined->order).drop_back()) {
-    outerVariables.push_back(joined->variables[outer]);
-    outerDims.push_back(dims[outer]);
+  SmallVector<JoinedMap> maps = joinedMapsOf(k.emitter.getKernel());
+  auto *joined = llvm::find_if(maps, [&](const JoinedMap &map) { return settlesChoices(k, map); });
+  if (joined == maps.end())
+    joined = maps.begin();
+  Value begin = k.begin, end = k.end, zero = k.index(0);
+  AffineExpr before = k.math.constant(0); // tiles of earlier parts
+  int64_t scratchBytes = 0;
+  for (unsigned part = 0; part < joined->parts(); ++part) {
+    auto ownTile = [&](Value tile) {
+      Value own = k.builder.createOrFold<arith::SubIOp>(k.loc, tile, k.value(before));
+      return k.builder.createOrFold<arith::MaxSIOp>(k.loc, own, zero);
+    };
+    k.begin = part ? ownTile(begin) : begin;
+    k.end = part ? ownTile(end) : end;
+    k.emitter.joinedPart = {joined->cat, part};
+    AffineExpr first = joined->bounds[part],
+               extent = dl::normalize(joined->bounds[part + 1] - first);
+    if (dl::isConstant(extent, 0))
+      continue;
+    CpuLaunch launch =
+        scheduleMap(k, ResultPart{static_cast<unsigned>(joined->dim), first, extent});
+    before = dl::normalize(before + launch.tiles);
+    scratchBytes = std::max(scratchBytes, launch.scratchBytes);
   }
-  AffineExpr rows = dl::product(outerDims, type.getContext());
-  auto length = k.math.usual(dims[inner]);
-  int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, kTileElements / *length) : 1;
-  auto takeRow = [&](Value begin, Value end) {
-    k.forVector(column, begin, end,
-                [&] { k.store(k.emitter.emitMap(k.builder, joined->variables), resultOffset); });
-  };
-  Value size = k.index(perTile);
-  Value end = k.smaller(k.mul(k.end, size), k.value(rows));
-  k.forEach(k.mul(k.begin, size), end, 1, [&](Value row) {
-    k.delinearize(row, outerVariables, outerDims);
-    for (unsigned part = 0; part < joined->parts(); ++part) {
-      k.emitter.joinedPart = {joined->cat, part};
-      Value from = k.value(joined->bounds[part]), to = k.value(joined->bounds[part + 1]);
-      if (joined->dim == inner) {
-        takeRow(from, to);
-        continue;
-      }
-      Value place = k.value(joined->variables[joined->dim]);
-      Value isAfter =
-          arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::sge, place, from);
-      k.when(arith::AndIOp::create(k.builder, k.loc, isAfter, k.less(place, to)),
-             [&] { takeRow(k.index(0), k.value(dims[inner])); });
-    }
-    k.emitter.joinedPart.reset();
-  });
-  return {rows.ceilDiv(perTile)};
+  k.emitter.joinedPart.reset();
+  return {before, scratchBytes};
 }
 
 } // namespace dlc::codegen

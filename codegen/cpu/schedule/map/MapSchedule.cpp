@@ -28,19 +28,11 @@ namespace {
 
 class MapSchedule {
 public:
-  explicit MapSchedule(CpuKernel &kernel)
-      : k(kernel), type(kernel.emitter.getResultType()), dims(dl::getDims(type)) {
-    for (AffineExpr dim : dims)
-      variables.push_back(k.math.addLoop(dim));
-    dl::Layout layout = dl::getLayout(type);
-    for (int64_t position = 0; position < type.getRank(); ++position)
-      order.push_back(layout.order.empty() ? position : layout.order[position]);
-  }
+  MapSchedule(CpuKernel &kernel, std::optional<ResultPart> part);
 
   CpuLaunch run() {
     if (dl::getLayout(type).isTiled())
       return panels();
-    resultOffset = k.emitter.resultOffset(variables);
     if (isFlat())
       return flat();
     if (int64_t dim = findBesideFew(); dim >= 0)
@@ -53,8 +45,17 @@ public:
   }
 
 private:
+  /// `offset` over `position`, which counts the elements of the innermost `count` dims, where it
+  /// stays or moves by one from each of them to the next; null elsewhere.
+  AffineExpr alongRun(AffineExpr offset, unsigned count, AffineExpr position) const;
+  AffineExpr flatOffset(AffineExpr offset) const; // the same of all dims
+  /// Returns true if the innermost `count` dims are one row: what is read and written in them moves
+  /// as `along` says, which is null where it cannot.
+  bool areRuns(unsigned count, llvm::function_ref<AffineExpr(AffineExpr)> along);
   bool isFlat();
-  bool rowsNeedIndices();
+  /// Innermost dims that are one row to everything that is read and written.
+  unsigned dimsOfRow();
+  bool rowsNeedIndices(unsigned dimsOfRow);
   bool isVectorAlong(AffineExpr variable);
   CpuLaunch flat();
   CpuLaunch rows();
@@ -71,17 +72,20 @@ private:
   /// Finds the operands that have neighbours along another dim than the result has them.
   bool findTurned();
   void turn(unsigned number, Value rows, Value columns);
-  void emitElement() { k.store(k.emitter.emitMap(k.builder, variables), resultOffset); }
+  void emitElement() { k.store(k.emitter.emitMap(k.builder, indices), resultOffset); }
   /// Calls `body(i)` for the items of this call's tiles, `perTile` of `total` each.
   CpuLaunch overTiles(AffineExpr total, int64_t perTile,
                       llvm::function_ref<void(Value, Value)> body);
 
   CpuKernel &k;
   RankedTensorType type;
-  dl::Dims dims;
-  SmallVector<int64_t> order;
-  SmallVector<AffineExpr> variables;
+  std::optional<ResultPart> part;    // what is computed of the result
+  dl::Dims dims;                     // of the part
+  SmallVector<int64_t> order;        // of the dims, outermost in memory first
+  SmallVector<AffineExpr> variables; // loops over the part, by dims
+  SmallVector<AffineExpr> indices;   // of the result at these
   AffineExpr resultOffset;
+  AffineExpr element;  // position in the part, or in a row of it, in memory order
   int64_t across = -1; // the dim along which the operands of `turned` have neighbours
   SmallVector<std::pair<unsigned, AffineExpr>> turned; // input and offset of such a read
   SmallVector<Value> held; // its block, rows of kBlock as the result has them
@@ -89,27 +93,83 @@ private:
 
 } // namespace
 
-bool MapSchedule::isFlat() {
-  if (k.emitter.storesPart())
-    return false;
-  for (AffineExpr variable : variables)
-    if (k.emitter.needsScalarAlong(variable, variables, {}))
-      return false;
-  return k.emitter.visitReads(
-      k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool checked) {
-        return !checked && (offset == resultOffset || offset.isSymbolicOrConstant());
-      });
+MapSchedule::MapSchedule(CpuKernel &kernel, std::optional<ResultPart> part)
+    : k(kernel), type(kernel.emitter.getResultType()), part(part), dims(dl::getDims(type)) {
+  if (part)
+    dims[part->dim] = part->extent;
+  for (AffineExpr dim : dims)
+    variables.push_back(k.math.addLoop(dim));
+  indices = variables;
+  if (part)
+    indices[part->dim] = indices[part->dim] + part->first;
+  dl::Layout layout = dl::getLayout(type);
+  // Vectors lie along a dim of which a part has several indices.
+  auto isSingle = [&](int64_t dim) { return part && dl::isConstant(dims[dim], 1); };
+  for (bool single : {true, false})
+    for (int64_t position = 0; position < type.getRank(); ++position)
+      if (int64_t dim = layout.order.empty() ? position : layout.order[position];
+          isSingle(dim) == single)
+        order.push_back(dim);
+  if (layout.isTiled())
+    return;
+  resultOffset = k.emitter.resultOffset(indices);
+  element = k.math.addLoop(dl::product(dims, type.getContext()));
 }
 
-bool MapSchedule::rowsNeedIndices() {
-  if (k.emitter.storesPart())
+AffineExpr MapSchedule::alongRun(AffineExpr offset, unsigned count, AffineExpr position) const {
+  if (offset.isSymbolicOrConstant())
+    return offset;
+  SmallVector<AffineExpr> loops, extents;
+  for (int64_t dim : ArrayRef(order).take_back(count)) {
+    loops.push_back(variables[dim]);
+    extents.push_back(dims[dim]);
+  }
+  AffineExpr along = k.alongLinear(loops, extents, position, offset);
+  for (AffineExpr loop : loops)
+    if (along.isFunctionOfDim(cast<AffineDimExpr>(loop).getPosition()))
+      return {};
+  // Of a part with one index of the innermost dim, elements are stored one by one.
+  bool isScattered = part && offset == resultOffset;
+  return isScattered || isVectorAccess(k.math, along, position) ? along : AffineExpr();
+}
+
+AffineExpr MapSchedule::flatOffset(AffineExpr offset) const {
+  if (!part && !k.emitter.storesPart() && offset == resultOffset)
+    return element; // also where dims are symbols
+  return alongRun(offset, order.size(), element);
+}
+
+bool MapSchedule::areRuns(unsigned count, llvm::function_ref<AffineExpr(AffineExpr)> along) {
+  if (k.emitter.isInPlace() || !along(resultOffset))
+    return false;
+  for (int64_t dim : ArrayRef(order).take_back(count))
+    if (k.emitter.needsScalarAlong(variables[dim], indices, {}))
+      return false;
+  return k.emitter.visitReads(
+      k.emitter.getResult(), indices,
+      [&](unsigned, AffineExpr offset, bool checked) { return !checked && along(offset); });
+}
+
+bool MapSchedule::isFlat() {
+  return areRuns(order.size(), [&](AffineExpr offset) { return flatOffset(offset); });
+}
+
+unsigned MapSchedule::dimsOfRow() {
+  for (unsigned count = order.size(); count-- > 2;)
+    if (areRuns(count, [&](AffineExpr offset) { return alongRun(offset, count, element); }))
+      return count;
+  return 1;
+}
+
+bool MapSchedule::rowsNeedIndices(unsigned dimsOfRow) {
+  if (k.emitter.storesPart() || part)
     return true;
-  ArrayRef<int64_t> outer = ArrayRef(order).drop_back();
+  ArrayRef<int64_t> outer = ArrayRef(order).drop_back(dimsOfRow);
   for (int64_t dim : outer)
-    if (k.emitter.needsScalarAlong(variables[dim], variables, {}))
+    if (k.emitter.needsScalarAlong(variables[dim], indices, {}))
       return true;
   return !k.emitter.visitReads(
-      k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool checked) {
+      k.emitter.getResult(), indices, [&](unsigned, AffineExpr offset, bool checked) {
         return (!checked && offset == resultOffset) || llvm::none_of(outer, [&](int64_t dim) {
                  return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
                });
@@ -117,67 +177,73 @@ bool MapSchedule::rowsNeedIndices() {
 }
 
 bool MapSchedule::isVectorAlong(AffineExpr variable) {
-  if (k.emitter.needsScalarAlong(variable, variables, {}))
+  if (k.emitter.needsScalarAlong(variable, indices, {}))
     return false;
   return k.emitter.visitReads(
-      k.emitter.getResult(), variables,
+      k.emitter.getResult(), indices,
       [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); });
 }
 
 CpuLaunch MapSchedule::overTiles(AffineExpr total, int64_t perTile,
                                  llvm::function_ref<void(Value, Value)> body) {
-  Value size = k.index(perTile);
-  body(k.mul(k.begin, size), k.smaller(k.mul(k.end, size), k.value(total)));
+  Value size = k.index(perTile), end = k.smaller(k.mul(k.end, size), k.value(total));
+  Value begin = k.mul(k.begin, size);
+  body(part ? k.smaller(begin, end) : begin, end); // tiles of other parts may come before and after
   return {total.ceilDiv(perTile)};
 }
 
 CpuLaunch MapSchedule::flat() {
-  AffineExpr total = dl::product(dims, type.getContext()), element = k.math.addLoop(total);
-  k.rewriteOffset = [=, this](AffineExpr offset) {
-    return offset == resultOffset ? element : offset;
-  };
+  AffineExpr total = dl::product(dims, type.getContext());
+  k.rewriteOffset = [this](AffineExpr offset) { return flatOffset(offset); };
   return overTiles(total, kTileElements, [&](Value from, Value to) {
     k.forVector(element, from, to, [&] { emitElement(); });
   });
 }
 
 CpuLaunch MapSchedule::rows() {
+  unsigned merged = dimsOfRow();
   int64_t inner = order.back();
-  SmallVector<AffineExpr> outerVariables, outerDims;
-  for (int64_t dim : ArrayRef(order).drop_back()) {
+  SmallVector<AffineExpr> outerVariables, outerDims, rowDims;
+  for (int64_t dim : ArrayRef(order).drop_back(merged)) {
     outerVariables.push_back(variables[dim]);
     outerDims.push_back(dims[dim]);
   }
-  bool isVector = isVectorAlong(variables[inner]), indices = rowsNeedIndices();
+  for (int64_t dim : ArrayRef(order).take_back(merged))
+    rowDims.push_back(dims[dim]);
+  bool isVector = merged > 1 || isVectorAlong(variables[inner]),
+       needsIndices = rowsNeedIndices(merged);
   AffineExpr count = dl::product(outerDims, type.getContext()), row = k.math.addLoop(count);
-  AffineExpr own = resultOffset, column = variables[inner]; // of the element at hand
-  if (!indices)
-    k.rewriteOffset = [&](AffineExpr offset) {
-      return offset == own ? row * dims[inner] + column : offset;
-    };
-  auto width = dl::asConstant(dims[inner]), length = k.math.usual(dims[inner]);
+  AffineExpr extent = dl::normalize(dl::product(rowDims, type.getContext()));
+  AffineExpr own = resultOffset, column = merged > 1 ? element : variables[inner]; // at hand
+  k.rewriteOffset = [&](AffineExpr offset) {
+    if (!needsIndices && offset == own)
+      return row * extent + column;
+    return merged > 1 ? alongRun(offset, merged, column) : offset;
+  };
+  auto width = dl::asConstant(extent), length = k.math.usual(extent);
   bool isNarrow = !isVector && width && *width <= kFewColumns;
   int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, kTileElements / *length) : 1;
   return overTiles(count, perTile, [&](Value from, Value to) {
     k.forEach(from, to, 1, [&](Value i) {
       k.math.bindLoop(row, i);
-      if (indices)
+      if (needsIndices)
         k.delinearize(i, outerVariables, outerDims);
-      k.emitter.bindPlace(k.builder, variables);
-      Value zero = k.index(0), extent = k.value(dims[inner]);
+      k.emitter.bindPlace(k.builder, indices);
+      Value zero = k.index(0), end = k.value(extent);
       if (isVector) {
-        k.forVector(variables[inner], zero, extent, [&] { emitElement(); });
+        k.forVector(column, zero, end, [&] { emitElement(); });
         return;
       }
       for (int64_t j = 0; isNarrow && j < *width; ++j) {
-        SmallVector<AffineExpr> at(variables);
-        at[inner] = column = k.math.constant(j);
+        SmallVector<AffineExpr> at(indices);
+        column = k.math.constant(j);
+        at[inner] = at[inner].replace(variables[inner], column);
         own = k.math.simplify(resultOffset.replace(variables[inner], column));
         k.store(k.emitter.emitMap(k.builder, at), own);
       }
       if (isNarrow)
         return;
-      k.forEach(zero, extent, 1, [&](Value j) {
+      k.forEach(zero, end, 1, [&](Value j) {
         k.math.bindLoop(variables[inner], j);
         emitElement();
       });
@@ -246,7 +312,7 @@ int64_t MapSchedule::findApart() {
     return -1;
   for (int64_t dim : llvm::reverse(ArrayRef(order).drop_back())) {
     bool hasNeighbours = !k.emitter.visitReads(
-        k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
+        k.emitter.getResult(), indices, [&](unsigned, AffineExpr offset, bool) {
           return !k.math.isComputed(offset) ||
                  k.math.strideAlong(offset, variables[dim]) != Stride::unit;
         });
@@ -290,7 +356,7 @@ CpuLaunch MapSchedule::apart(int64_t dim) {
           k.forEach(firstColumn, endColumn, 1, [&](Value column) {
             k.math.bindLoop(variables[inner], column);
             k.forVector(variables[dim], firstRow, endRow,
-                        [&] { k.store(k.emitter.emitMap(k.builder, variables), at, block); });
+                        [&] { k.store(k.emitter.emitMap(k.builder, indices), at, block); });
           });
           k.math.bindLoop(variables[dim], firstRow);
           k.math.bindLoop(variables[inner], firstColumn);
@@ -306,9 +372,9 @@ bool MapSchedule::findTurned() {
   if (order.size() < 2 || k.emitter.isInPlace())
     return false;
   AffineExpr inner = variables[order.back()];
-  if (k.emitter.needsScalarAlong(inner, variables, {}))
+  if (k.emitter.needsScalarAlong(inner, indices, {}))
     return false;
-  k.emitter.visitReads(k.emitter.getResult(), variables,
+  k.emitter.visitReads(k.emitter.getResult(), indices,
                        [&](unsigned input, AffineExpr offset, bool checked) {
                          if (checked || k.math.strideAlong(offset, inner) != Stride::other)
                            return true;
@@ -409,7 +475,7 @@ CpuLaunch MapSchedule::panels() {
   dl::Layout layout = dl::getLayout(type);
   AffineExpr tiled = dims[layout.tileDim], numTiles = tiled.ceilDiv(layout.tile);
   AffineExpr tile = k.math.addLoop(numTiles), lane = k.math.addLoop(k.math.constant(layout.tile));
-  SmallVector<AffineExpr> outerVariables, outerDims, indices(variables);
+  SmallVector<AffineExpr> outerVariables, outerDims;
   for (int64_t dim : order) {
     outerVariables.push_back(dim == layout.tileDim ? tile : variables[dim]);
     outerDims.push_back(dim == layout.tileDim ? numTiles : dims[dim]);
@@ -448,6 +514,12 @@ CpuLaunch MapSchedule::panels() {
   });
 }
 
-CpuLaunch scheduleMap(CpuKernel &kernel) { return MapSchedule(kernel).run(); }
+CpuLaunch scheduleMap(CpuKernel &kernel, std::optional<ResultPart> part) {
+  CpuLaunch launch = MapSchedule(kernel, part).run();
+  kernel.rewriteOffset = nullptr;
+  return launch;
+}
+
+CpuLaunch scheduleMap(CpuKernel &kernel) { return scheduleMap(kernel, std::nullopt); }
 
 } // namespace dlc::codegen
