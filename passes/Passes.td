@@ -621,7 +621,10 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     Vertical fusion: in program order, each op joins the groups of its producers where
     ir/analysis/FusionLegality.h finds no reason against it; a dl.attention takes in casts of what
     it reads, like a product, and what makes a mask of its. A number (dl.full) and a repetition
-    (dl.broadcast) are copied to each of their users. It cuts where a value has several users.
+    (dl.broadcast) are copied to each of their users, and so is a slice or a permutation that only
+    such ops and dl.cat read. A dl.cat takes in what is only moved, unless it is in place. It cuts
+    where a value has several users, and before a reduction that would choose among the tensors of
+    a dl.cat along its rows, on a target whose rows are vectors.
 
     Updates in place: a state whose next value is a dl.update_slice of it is updated where it lies
     if every other read of its old value can come before; else the fusion that copies it says why.
@@ -642,8 +645,9 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
 
     In-place concatenation: a dl.cat is no kernel where the kernels of its tensors can write these
     where they lie in the result: nothing else reads the tensors, all lie in the result's layout,
-    and parts and rows begin where the target's widest stores may. It remains as an op outside
-    fusions.
+    and parts and rows begin where the target's widest stores may. If all of them are only moved it
+    is a kernel, in place of one for each. In place it remains as an op outside fusions. Vertical
+    fusion decides on it; what reads it, and what computes its tensors, joins nothing across it.
 
     Where groups are joined, no path may lead from one of the two to the other through a third
     kernel, and values between the two are rounded to their dtype no more. Fusions come in an

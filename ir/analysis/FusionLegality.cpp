@@ -288,7 +288,9 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
         return nest.isProduct && (widensOperand(producer, value, nest) ||
                                   (isFree(producer) && !changesLayout(producer)));
       };
-      if (access.checked && !(access.fill == 0 && isCast()))
+      // An element that is joined is read where it lies alone.
+      bool isMoved = isa<dl::CatOp>(reader) && llvm::all_of(producer.ops, onlyMoves);
+      if (access.checked && !isMoved && !(access.fill == 0 && isCast()))
         return "it is read at indices that may lie outside it, so that it is formed first";
       // The kernel of an attention reads its operands wherever they lie.
       bool isInAttention = isa_and_nonnull<dl::AttentionOp>(reader->getParentOp());

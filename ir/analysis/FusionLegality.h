@@ -24,6 +24,9 @@ struct FusionGroup {
   bool isAlone = false;
   /// It makes numbers of weights in few bits, for one reader (ir/analysis/UnpackedWeights.h).
   bool unpacks = false;
+  /// It is a dl.cat alone, and no kernel: those that compute its tensors write them where they lie in
+  /// its result.
+  bool inPlace = false;
   /// Bodies of ops in the kernel's code. Each op has one, and one more wherever its value is read
   /// at an index of its own.
   int64_t bodies = 1;

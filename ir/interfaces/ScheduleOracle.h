@@ -34,6 +34,9 @@ public:
   /// Bytes at whose multiples a part of a buffer, and each row of the buffer, have to begin if a
   /// kernel that writes the part is to use the widest stores.
   virtual int64_t alignmentOfParts() const = 0;
+  /// Returns true if kernels with a reduction, a window or a contraction read the tensors that a
+  /// dl.cat joins about as fast as one that holds them all, also where it is chosen along their rows.
+  virtual bool reducesJoined() const = 0;
   /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
   /// estimated to take less time than one for each.
   virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;

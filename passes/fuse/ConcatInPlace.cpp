@@ -20,15 +20,7 @@ static bool isAligned(RankedTensorType type, unsigned dim, AffineExpr indices, i
   return bytes.isMultipleOf(alignment);
 }
 
-/// The group computes `value`, one tensor in memory of its own, with each run.
-static bool mayWriteElsewhere(const PlannedFusion &group, Value value) {
-  return group.isKernel && !group.isAlone && !group.weightOnly && !group.updated &&
-         group.results.size() == 1 && group.results.front() == value;
-}
-
-/// The kernels that compute the tensors of `cat` can write each where it lies in the result: no
-/// other op reads them, and all of them lie as the result does.
-static bool canWriteParts(const FusionPlan &plan, dl::CatOp cat, int64_t alignment) {
+bool canWriteParts(dl::CatOp cat, int64_t alignment) {
   RankedTensorType whole = typeOf(cat.getY());
   dl::Layout layout = dl::getLayout(whole);
   unsigned dim = dl::joinedDim(cat);
@@ -36,19 +28,23 @@ static bool canWriteParts(const FusionPlan &plan, dl::CatOp cat, int64_t alignme
     return false;
   return llvm::all_of(llvm::zip_equal(cat.getTensors(), dl::startsOf(cat)), [&](auto part) {
     auto [tensor, start] = part;
-    PlannedFusion *group = plan.groupOf(tensor);
-    return group && mayWriteElsewhere(*group, tensor) && tensor.hasOneUse() &&
-           dl::getLayout(typeOf(tensor)) == layout && isAligned(whole, dim, start, alignment);
+    return tensor.hasOneUse() && dl::getLayout(typeOf(tensor)) == layout &&
+           isAligned(whole, dim, start, alignment);
   });
 }
 
-unsigned joinInPlace(FusionPlan &plan, const ScheduleOracle &oracle) {
+unsigned joinInPlace(FusionPlan &plan) {
   unsigned joined = 0;
   for (PlannedFusion *group : plan.getOrder()) {
-    auto cat = group->ops.size() == 1 ? dyn_cast<dl::CatOp>(group->ops.front()) : dl::CatOp();
-    if (!cat || !mayWriteElsewhere(*group, cat.getY()) || cat->hasAttr("dl.no_fuse") ||
-        !canWriteParts(plan, cat, oracle.alignmentOfParts()))
+    if (!group->inPlace)
       continue;
+    assert(llvm::all_of(group->ops.front()->getOperands(),
+                        [&](Value part) {
+                          PlannedFusion *writer = plan.groupOf(part);
+                          return writer->isKernel && !writer->updated &&
+                                 writer->results.size() == 1 && writer->results.front() == part;
+                        }) &&
+           "the kernel of a part computes nothing else");
     group->isKernel = false;
     ++joined;
   }

@@ -33,7 +33,7 @@ void FormFusions::runOnOperation() {
     return signalPassFailure();
   Block &block = getOperation().front();
   FusionEdges edges;
-  FusionPlan plan(block, fuseProducers(block, separate, edges));
+  FusionPlan plan(block, fuseProducers(block, separate, *oracle, edges));
   // First: what is updated in place joins nothing, and others may have to come before it.
   updateStates(plan, getOperation());
   if (!separate) {
@@ -43,7 +43,7 @@ void FormFusions::runOnOperation() {
     numSideBySide += joinRecurrences(plan, *oracle);
     if (oracle->hasWaves())
       numSideBySide += joinLayers(plan, edges, *oracle);
-    numInPlace += joinInPlace(plan, *oracle);
+    numInPlace += joinInPlace(plan);
   }
   numFusions += buildFusions(block, plan, edges);
 }

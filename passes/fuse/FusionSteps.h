@@ -13,9 +13,10 @@ namespace dlc {
 
 /// Vertical fusion: groups the ops of `block`, each with the groups of its producers where the
 /// rules of ir/analysis/FusionLegality.h allow it, and says in `edges` why elsewhere. Numbers,
-/// repetitions and what unpacks weights are copied for each of their readers first. With
-/// `isSeparate` each op is a group.
-std::vector<FusionGroup> fuseProducers(mlir::Block &block, bool isSeparate, FusionEdges &edges);
+/// repetitions, what unpacks weights, and moves that only moves read are copied for each of their
+/// readers first. It decides which dl.cat are in place. With `isSeparate` each op is a group.
+std::vector<FusionGroup> fuseProducers(mlir::Block &block, bool isSeparate,
+                                       const ScheduleOracle &oracle, FusionEdges &edges);
 
 /// Decides which states of `function` are updated where they lie, and says of each other one that
 /// is an update why not.
@@ -38,10 +39,14 @@ unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
 /// another.
 unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle);
 
-/// In-place concatenation: no kernel copies the tensors of a dl.cat that no other op reads. The
-/// kernels that compute them write them where they lie in its result. Returns how many such dl.cat
-/// there are.
-unsigned joinInPlace(FusionPlan &plan, const ScheduleOracle &oracle);
+/// Returns true if kernels can write all tensors of `cat` where they lie in its result: no other op
+/// reads them, all of them lie as the result does, and parts and rows begin at multiples of
+/// `alignment` bytes.
+bool canWriteParts(dl::CatOp cat, int64_t alignment);
+
+/// In-place concatenation: no kernel copies the tensors of a dl.cat that is in place. Returns how
+/// many there are.
+unsigned joinInPlace(FusionPlan &plan);
 
 /// Replaces the ops of `block` by a dl.fusion for each kernel, in the order of the plan. Returns
 /// how many there are.

@@ -42,7 +42,13 @@ static bool isKeptOut(const PlannedFusion &group) {
 /// have a part in this.
 static bool isCandidate(const PlannedFusion &group) {
   return group.isKernel && !group.isAlone && !group.weightOnly && !group.updated &&
-         group.results.size() == 1 && !isKeptOut(group);
+         !group.inPlace && group.results.size() == 1 && !isKeptOut(group);
+}
+
+/// The one result of `group` is written where it lies in a dl.cat.
+static bool isPartInPlace(const FusionPlan &plan, const PlannedFusion &group) {
+  Value result = group.results.front();
+  return result.hasOneUse() && plan.groupOf(*result.user_begin())->inPlace;
 }
 
 static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOracle &oracle) {
@@ -57,6 +63,8 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
     if (plan.isReadByOthers(value, {&reader}))
       results.push_back(value);
     RankedTensorType before = typeOf(value);
+    if (results.size() > 1 && isPartInPlace(plan, reader))
+      continue;
     if (dl::getDims(before) != dl::getDims(after) ||
         (results.size() > 1 && dl::getLayout(before) != dl::getLayout(after)) ||
         !readsAtOwnIndex(reader, value))

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
 #include "ir/analysis/view/ViewLayout.h"
+#include "ir/dl/shape/ConcatParts.h"
 #include "passes/fuse/FusionSteps.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -10,16 +11,24 @@
 using namespace mlir;
 
 namespace dlc {
+
+/// Copies of a move for its readers: what moves of moves read might be copied without end.
+static constexpr unsigned kMostCopies = 16;
+
 namespace {
 
 class VerticalFusion {
 public:
-  VerticalFusion(bool isSeparate, FusionEdges &edges) : isSeparate(isSeparate), edges(edges) {}
+  VerticalFusion(bool isSeparate, const ScheduleOracle &oracle, FusionEdges &edges)
+      : isSeparate(isSeparate), oracle(oracle), edges(edges) {}
   std::vector<FusionGroup> run(Block &block);
 
 private:
   void copyRepetitions(Block &block);
   void copyUnpacking(Block &block);
+  void copyMoves(Block &block);
+  bool isInPlace(dl::CatOp cat);
+  bool choosesAlongRows(const FusionGroup &producer, Value value, const LoopNest &nest) const;
   void group(Operation *op);
   void takeIn(FusionGroup &merged, Value operand, int64_t places,
               llvm::function_ref<std::string(const FusionGroup &)> whyNot);
@@ -33,6 +42,7 @@ private:
   }
 
   bool isSeparate;
+  const ScheduleOracle &oracle;
   FusionEdges &edges;
   /// In the order of their last ops. One that another has taken in has no ops any more.
   std::vector<FusionGroup> groups;
@@ -78,6 +88,69 @@ void VerticalFusion::copyUnpacking(Block &block) {
     }
 }
 
+/// Lets each reader of a move make it itself, where all of them only move or join what they read: it
+/// is neither stored nor loaded then.
+void VerticalFusion::copyMoves(Block &block) {
+  auto isKeptOut = [](Operation *op) { return op->hasAttr("dl.no_fuse"); };
+  auto movesOn = [&](Operation *user) {
+    return (isa<dl::CatOp>(user) || (isFusible(user) && onlyMoves(user))) && !isKeptOut(user);
+  };
+  // Backwards: the copies of a move count as readers of its operand.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!isFusible(&op) || !onlyMoves(&op) || isKeptOut(&op) || op.use_empty() || op.hasOneUse() ||
+        llvm::hasNItemsOrMore(op.getUses(), kMostCopies + 1) ||
+        !llvm::all_of(op.getUsers(), movesOn) || weights.dependsOnWeightsAlone(op.getResult(0)))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(llvm::drop_begin(op.getUses())))
+      use.set(OpBuilder(&op).clone(op)->getResult(0));
+  }
+}
+
+/// The tensors of `cat` are computed by kernels that can write them where they lie in its result. If
+/// all of them were only moved, the dl.cat would move them: one kernel in place of several.
+bool VerticalFusion::isInPlace(dl::CatOp cat) {
+  if (isSeparate || cat->hasAttr("dl.no_fuse") || weights.dependsOnWeightsAlone(cat.getY()))
+    return false;
+  bool isComputed = false;
+  for (Value tensor : cat.getTensors()) {
+    auto number = numberOf.find(tensor.getDefiningOp());
+    if (!tensor.getDefiningOp() || number == numberOf.end())
+      return false;
+    const FusionGroup &producer = groups[number->second];
+    if (producer.isAlone || producer.weightOnly || isView(producer))
+      return false;
+    isComputed |=
+        !llvm::all_of(producer.ops, onlyMoves) || tensor.getDefiningOp()->hasAttr("dl.no_fuse");
+  }
+  return isComputed && canWriteParts(cat, oracle.alignmentOfParts());
+}
+
+/// `producer`, whose value `value` is, joins tensors along rows that a reduction, a window or a
+/// contraction with the loops `nest` walks, each element of which would choose among them.
+bool VerticalFusion::choosesAlongRows(const FusionGroup &producer, Value value,
+                                      const LoopNest &nest) const {
+  if (nest.isMap() || producer.unpacks || oracle.reducesJoined())
+    return false;
+  auto type = cast<RankedTensorType>(value.getType());
+  dl::Layout layout = dl::getLayout(type);
+  int64_t inner = layout.order.empty() ? type.getRank() - 1 : layout.order.back();
+  for (Operation *op : producer.ops) {
+    auto cat = dyn_cast<dl::CatOp>(op);
+    if (!cat)
+      continue;
+    int64_t dim = dl::joinedDim(cat);
+    if (dl::getDims(cast<RankedTensorType>(cat.getType())).size() != size_t(type.getRank()) ||
+        dim == inner)
+      return true;
+    for (const Access &access : nest.terms)
+      for (unsigned loop = nest.parallel.size(); loop < access.map.getNumDims(); ++loop)
+        if (access.map.getNumResults() == size_t(type.getRank()) &&
+            access.map.getResult(dim).isFunctionOfDim(loop))
+          return true;
+  }
+  return false;
+}
+
 /// Adds the group that computes `operand` to `merged`, which reads it in so many places, unless
 /// there is a reason against it.
 void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
@@ -93,6 +166,7 @@ void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
   FusionGroup &producer = groups[number->second];
   std::string why = isSeparate          ? "each op is to be a kernel of its own"
                     : source != operand ? "its reader sees it with other dims, through a view"
+                    : producer.inPlace  ? "its tensors are written where they lie in it"
                                         : whyNot(producer);
   if (!why.empty()) {
     edges[{merged.ops.front(), operand}] = std::move(why);
@@ -127,9 +201,17 @@ void VerticalFusion::group(Operation *op) {
     LoopNest nest = loops.getLoopNest();
     if (!nest.isMap())
       merged.root = op;
+    if (auto cat = dyn_cast<dl::CatOp>(op))
+      merged.inPlace = isInPlace(cat);
+    if (merged.inPlace)
+      operands.clear();
     for (Value operand : operands)
       takeIn(merged, operand, placesRead(op, nest, operand), [&](const FusionGroup &producer) {
-        return whyNotFuse(producer, operand, merged, loops, nest);
+        std::string why = whyNotFuse(producer, operand, merged, loops, nest);
+        if (why.empty() && choosesAlongRows(producer, operand, nest))
+          why = "each element of a row would choose among the tensors of the dl.cat: it is formed "
+                "first";
+        return why;
       });
   }
   llvm::sort(merged.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -140,6 +222,7 @@ std::vector<FusionGroup> VerticalFusion::run(Block &block) {
   if (!isSeparate) {
     copyUnpacking(block);
     copyRepetitions(block);
+    copyMoves(block);
   }
   for (Operation &op : block)
     if (isFusible(&op))
@@ -149,8 +232,9 @@ std::vector<FusionGroup> VerticalFusion::run(Block &block) {
   return std::move(groups);
 }
 
-std::vector<FusionGroup> fuseProducers(Block &block, bool isSeparate, FusionEdges &edges) {
-  return VerticalFusion(isSeparate, edges).run(block);
+std::vector<FusionGroup> fuseProducers(Block &block, bool isSeparate, const ScheduleOracle &oracle,
+                                       FusionEdges &edges) {
+  return VerticalFusion(isSeparate, oracle, edges).run(block);
 }
 
 } // namespace dlc

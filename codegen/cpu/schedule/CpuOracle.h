@@ -13,6 +13,8 @@ public:
   bool poolsProducts() const override { return false; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *>) const override { return false; }
   int64_t alignmentOfParts() const override { return 1; }
+  /// Rows are vectors, whose lanes cannot choose.
+  bool reducesJoined() const override { return false; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
   bool hasVectorsOfGroups(LoopNestOpInterface window) const override;
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;

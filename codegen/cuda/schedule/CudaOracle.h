@@ -13,6 +13,7 @@ public:
   bool poolsProducts() const override { return true; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
   int64_t alignmentOfParts() const override { return 16; }
+  bool reducesJoined() const override { return true; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const override;
   bool hasVectorsOfGroups(LoopNestOpInterface) const override { return false; }
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;

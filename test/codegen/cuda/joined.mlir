@@ -28,6 +28,22 @@ dlx.kernel @many attributes {kind = #dlx.kind<map>} {
   dl.yield %0 : tensor<40x48xf32>
 }
 
+// What a part moves is loaded from where it is stored: rows of one tensor that follow each other in another order, and every other
+// row of a second one.
+// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_moved(
+// CHECK: const dlc::vec<float, 4> joined = dlc::load<4>(({{.*}} ? tensors2 : {{.*}} ? in0 : in0) + at);
+// PLAN-LABEL: dlx.kernel @moved
+// PLAN-SAME: plan = #dlx.plan<schedule = "joined"
+dlx.kernel @moved attributes {kind = #dlx.kind<map>} {
+^bb0(%x: tensor<40x16xf32>, %z: tensor<20x32xf32>):
+  %a = dl.slice %x {dim = 0 : i64, start = 10 : i64} : (tensor<40x16xf32>) -> tensor<30x16xf32>
+  %b = dl.slice %x {dim = 0 : i64, end = 10 : i64} : (tensor<40x16xf32>) -> tensor<10x16xf32>
+  %c = dl.slice %z {dim = 0 : i64, step = 2 : i64} : (tensor<20x32xf32>) -> tensor<10x32xf32>
+  %d = dl.slice %c {dim = 1 : i64, start = 16 : i64} : (tensor<10x32xf32>) -> tensor<10x16xf32>
+  %0 = dl.cat %a, %b, %d {dim = 0 : i64} : (tensor<30x16xf32>, tensor<10x16xf32>, tensor<10x16xf32>) -> tensor<50x16xf32>
+  dl.yield %0 : tensor<50x16xf32>
+}
+
 // CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_odd(
 // CHECK-NOT: joined ={{.*}}load
 // CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_turned(

@@ -102,3 +102,153 @@ module {
     return %c : tensor<8x32xf32>
   }
 }
+
+// -----
+
+// All tensors are only moved: one kernel moves and joins them, where kernels of their own could write them in place. A slice that
+// only moves read is made by each of them.
+// CHECK-LABEL: dlx.program @Moved
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.launch @[[NAME:.*]](%arg0) -> (%{{.*}})
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel @[[NAME]] attributes {kind = #dlx.kind<map>} {
+// CHECK-COUNT-6: dl.slice
+// CHECK: dl.cat
+// CHECK: }
+// CPU-LABEL: dlx.program @Moved
+// CPU-COUNT-1: dlx.launch
+// CPU-NOT: dlx.launch
+// CPU: dlx.kernel
+module {
+  func.func @Moved(%x: tensor<1x8x8x16xf32>) -> tensor<1x4x4x48xf32> {
+    %even = dl.slice %x {dim = 1 : i64, step = 2 : i64} : (tensor<1x8x8x16xf32>) -> tensor<1x4x8x16xf32>
+    %odd = dl.slice %x {dim = 1 : i64, start = 1 : i64, step = 2 : i64} : (tensor<1x8x8x16xf32>) -> tensor<1x4x8x16xf32>
+    %a = dl.slice %even {dim = 2 : i64, step = 2 : i64} : (tensor<1x4x8x16xf32>) -> tensor<1x4x4x16xf32>
+    %b = dl.slice %even {dim = 2 : i64, start = 1 : i64, step = 2 : i64} : (tensor<1x4x8x16xf32>) -> tensor<1x4x4x16xf32>
+    %c = dl.slice %odd {dim = 2 : i64, step = 2 : i64} : (tensor<1x4x8x16xf32>) -> tensor<1x4x4x16xf32>
+    %y = dl.cat %a, %b, %c {dim = 3 : i64} : (tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>) -> tensor<1x4x4x48xf32>
+    return %y : tensor<1x4x4x48xf32>
+  }
+}
+
+// -----
+
+// The same of symbolic dims, and of a tensor as it is beside one that is moved.
+// CHECK-LABEL: dlx.program @MovedSymbolic
+// CHECK-COUNT-1: dlx.launch @permute_cat(
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel
+// CPU-LABEL: dlx.program @MovedSymbolic
+// CPU-COUNT-1: dlx.launch @permute_cat(
+// CPU-NOT: dlx.launch
+// CPU: dlx.kernel
+#n = #dl.t<[s0, 16]>
+#t = #dl.t<[16, s0]>
+#m = #dl.t<[2 * s0, 16]>
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
+  func.func @MovedSymbolic(%x: tensor<?x16xf32, #n>, %z: tensor<16x?xf32, #t>) -> tensor<?x16xf32, #m> {
+    %a = dl.permute %z {dims = array<i64: 1, 0>} : (tensor<16x?xf32, #t>) -> tensor<?x16xf32, #n>
+    %y = dl.cat %a, %x : (tensor<?x16xf32, #n>, tensor<?x16xf32, #n>) -> tensor<?x16xf32, #m>
+    return %y : tensor<?x16xf32, #m>
+  }
+}
+
+// -----
+
+// A product beside a slice is written in place, and so is the slice: joined by a kernel, the product would be copied.
+// CHECK-LABEL: dlx.program @Mixed
+// CHECK: dlx.launch @slice_into_cat(
+// CHECK-NEXT: dlx.launch @linear_into_cat(
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel
+module {
+  func.func @Mixed(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>) -> tensor<8x24xf32> {
+    %a = dl.slice %x {dim = 1 : i64, end = 8 : i64} : (tensor<8x16xf32>) -> tensor<8x8xf32>
+    %b = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x24xf32>
+    return %c : tensor<8x24xf32>
+  }
+}
+
+// -----
+
+// Where it has to be copied (its rows begin between the GPU's vectors), the slice is read by the kernel that copies.
+// CHECK-LABEL: dlx.program @MixedUnaligned
+// CHECK: dlx.launch @linear(
+// CHECK: dlx.launch @slice_cat(
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel
+// CPU-LABEL: dlx.program @MixedUnaligned
+// CPU: dlx.launch @slice_into_cat(
+// CPU-NEXT: dlx.launch @linear_into_cat(
+// CPU-NOT: dlx.launch
+// CPU: dlx.kernel
+module {
+  func.func @MixedUnaligned(%x: tensor<8x16xf32>, %v: tensor<10x16xf32>) -> tensor<8x13xf32> {
+    %a = dl.slice %x {dim = 1 : i64, end = 3 : i64} : (tensor<8x16xf32>) -> tensor<8x3xf32>
+    %b = dl.linear %x, %v : (tensor<8x16xf32>, tensor<10x16xf32>) -> tensor<8x10xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x3xf32>, tensor<8x10xf32>) -> tensor<8x13xf32>
+    return %c : tensor<8x13xf32>
+  }
+}
+
+// -----
+
+// A tensor that is computed, not only moved, is formed first.
+// CHECK-LABEL: dlx.program @Computed
+// CHECK: dlx.launch @relu(
+// CHECK: dlx.launch @cat(%{{.*}}) -> (%{{.*}}) {edges = [#dl.edge<input = {{[01]}}, reader = "cat", producer = "relu", why = "it is read at indices that may lie outside it, so that it is formed first">]}
+module {
+  func.func @Computed(%x: tensor<8x16xf32>) -> tensor<8x32xf32> {
+    %a = dl.relu %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %c = dl.cat %a, %x {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+    return %c : tensor<8x32xf32>
+  }
+}
+
+// -----
+
+// Rows that are joined and normalised: the GPU's kernel chooses for each element, and moves what it reads; the CPU's vectors would
+// not, so that the rows are formed first. Joined across rows, they are whole.
+// CHECK-LABEL: dlx.program @Rows
+// CHECK-COUNT-2: dlx.launch @{{.*}}cat_softmax
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel
+// CPU-LABEL: dlx.program @Rows
+// CPU: dlx.launch @slice_slice_cat(
+// CPU: dlx.launch @softmax({{.*}}why = "each element of a row would choose among the tensors of the dl.cat: it is formed first"
+// CPU: dlx.launch @slice_slice_cat_softmax(
+// CPU-NOT: dlx.launch
+// CPU: dlx.kernel
+module {
+  func.func @Rows(%x: tensor<8x32xf32>) -> (tensor<8x16xf32>, tensor<16x16xf32>) {
+    %a = dl.slice %x {dim = 1 : i64, end = 8 : i64} : (tensor<8x32xf32>) -> tensor<8x8xf32>
+    %b = dl.slice %x {dim = 1 : i64, start = 24 : i64} : (tensor<8x32xf32>) -> tensor<8x8xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x16xf32>
+    %y = dl.softmax %c {dim = 1 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %d = dl.slice %x {dim = 1 : i64, end = 16 : i64} : (tensor<8x32xf32>) -> tensor<8x16xf32>
+    %e = dl.slice %x {dim = 1 : i64, start = 16 : i64} : (tensor<8x32xf32>) -> tensor<8x16xf32>
+    %f = dl.cat %d, %e {dim = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<16x16xf32>
+    %z = dl.softmax %f {dim = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    return %y, %z : tensor<8x16xf32>, tensor<16x16xf32>
+  }
+}
+
+// -----
+
+// What is written in place stays apart from a map that reads it, which would choose for each element.
+// CHECK-LABEL: dlx.program @ReadWhole
+// CHECK: dlx.launch @linear_into_cat(
+// CHECK-NEXT: dlx.launch @linear_into_cat_0(
+// CHECK: dlx.launch @relu({{.*}}producer = "cat", why = "its tensors are written where they lie in it"
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel
+module {
+  func.func @ReadWhole(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> tensor<8x32xf32> {
+    %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %b = dl.linear %x, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+    %y = dl.relu %c : (tensor<8x32xf32>) -> tensor<8x32xf32>
+    return %y : tensor<8x32xf32>
+  }
+}

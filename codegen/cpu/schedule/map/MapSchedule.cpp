@@ -252,7 +252,8 @@ CpuLaunch MapSchedule::rows() {
 }
 
 int64_t MapSchedule::findBesideFew() {
-  if (order.size() < 2 || k.emitter.isInPlace() || k.emitter.storesPart())
+  // A part may leave others between the elements of its innermost dim.
+  if (order.size() < 2 || k.emitter.isInPlace() || k.emitter.storesPart() || part)
     return -1;
   int64_t inner = order.back(), dim = order.end()[-2];
   auto width = dl::asConstant(dims[inner]);

@@ -26,12 +26,13 @@ public:
   void run();
 
 private:
+  /// Where the element at `indices` of a part lies: in an input, at an offset.
+  struct Stored {
+    BlockArgument input; // null: it is computed
+    AffineExpr place;
+  };
   bool suits(const JoinedMap &map);
-  /// The place of the element at `indices` in the buffer of part `part`.
-  AffineExpr placeIn(unsigned part) const;
-  unsigned inputOf(unsigned part) const {
-    return cast<BlockArgument>(joined.part(part)).getArgNumber();
-  }
+  Stored storedOf(unsigned part) const;
   Value load();
 
   KernelBuilder &k;
@@ -40,10 +41,12 @@ private:
 };
 } // namespace
 
-AffineExpr JoinedSchedule::placeIn(unsigned part) const {
+JoinedSchedule::Stored JoinedSchedule::storedOf(unsigned part) const {
   SmallVector<AffineExpr> at(indices);
   at[joined.dim] = k.math.simplify(at[joined.dim] - joined.bounds[part]);
-  return k.body.offset(cast<RankedTensorType>(joined.part(part).getType()), at);
+  Value tensor = k.body.storedAt(joined.part(part), at);
+  return {dyn_cast<BlockArgument>(tensor),
+          k.body.offset(cast<RankedTensorType>(tensor.getType()), at)};
 }
 
 bool JoinedSchedule::suits(const JoinedMap &map) {
@@ -54,10 +57,9 @@ bool JoinedSchedule::suits(const JoinedMap &map) {
     return false;
   llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{inner.variable, inner.variable * lanes}};
   for (unsigned part = 0; part < joined.parts(); ++part) {
-    if (!isa<BlockArgument>(joined.part(part)) ||
-        (isAlong && !joined.bounds[part].isMultipleOf(lanes)))
+    auto [input, place] = storedOf(part);
+    if (!input || (isAlong && !joined.bounds[part].isMultipleOf(lanes)))
       return false;
-    AffineExpr place = placeIn(part);
     if (k.math.strideAlong(place, inner.variable) != Stride::unit ||
         !k.math.simplify(place.replace(toVector)).isMultipleOf(lanes))
       return false;
@@ -73,13 +75,16 @@ bool JoinedSchedule::find() {
 
 /// The vector of the part in which the results at hand lie.
 Value JoinedSchedule::load() {
-  Value at = k.index(indices[joined.dim]), buffer = k.input(inputOf(0)),
-        place = k.address(k.b, placeIn(0));
+  Stored first = storedOf(0);
+  Value at = k.index(indices[joined.dim]), buffer = k.input(first.input.getArgNumber()),
+        place = k.address(k.b, first.place);
   for (unsigned part = 1; part < joined.parts(); ++part) {
     Value isAfter = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sge, at,
                                           k.index(joined.bounds[part]));
-    buffer = arith::SelectOp::create(k.b, k.loc, isAfter, k.input(inputOf(part)), buffer);
-    place = arith::SelectOp::create(k.b, k.loc, isAfter, k.address(k.b, placeIn(part)), place);
+    Stored own = storedOf(part);
+    buffer =
+        arith::SelectOp::create(k.b, k.loc, isAfter, k.input(own.input.getArgNumber()), buffer);
+    place = arith::SelectOp::create(k.b, k.loc, isAfter, k.address(k.b, own.place), place);
   }
   auto type = VectorType::get({lanes}, cast<MemRefType>(buffer.getType()).getElementType());
   return k.named(vector::LoadOp::create(k.b, k.loc, type, buffer, k.named(place, "at")), "joined");
