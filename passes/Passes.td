@@ -644,8 +644,9 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     other, and stay apart inside of it.
 
     In-place concatenation: a dl.cat is no kernel where the kernels of its tensors can write these
-    where they lie in the result: nothing else reads the tensors, all lie in the result's layout,
-    and parts and rows begin where the target's widest stores may. If all of them are only moved it
+    where they lie in the result: what else reads the tensors can read them there (no product and
+    no attention, and nothing that another part is made by), all lie in the result's layout, and
+    parts and rows begin where the target's widest stores may. If all of them are only moved it
     is a kernel, in place of one for each. In place it remains as an op outside fusions. Vertical
     fusion decides on it; what reads it, and what computes its tensors, joins nothing across it.
 
@@ -677,8 +678,8 @@ def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
     Runs on the module of one target. A dl.fusion becomes a dlx.kernel, shared by all fusions that
     compute the same, and a launch of it, which keeps why it is apart from others; one that is in
     place writes the state that it reads, and those whose results a dl.cat joins write parts of one
-    buffer. The function becomes a dlx.program. What depends on
-    weights alone is launched at load into persistent buffers. Kernels are named after their ops,
+    buffer. Others that read such a result read it there, by a dl.part. The function becomes a
+    dlx.program. What depends on weights alone is launched at load into persistent buffers. Kernels are named after their ops,
     never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",

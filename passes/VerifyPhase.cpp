@@ -194,13 +194,17 @@ static LogicalResult verifyInPlace(func::FuncOp function, dl::FusionOp update) {
 }
 
 /// Each tensor of a concatenation outside of fusions is the one result of a fusion, and part of
-/// nothing else, in the layout of the whole.
+/// nothing else, in the layout of the whole. Other fusions may read it there.
 static LogicalResult verifyInPlace(dl::CatOp cat) {
   for (Value tensor : cat.getTensors()) {
     auto fusion = tensor.getDefiningOp<dl::FusionOp>();
-    if (!fusion || fusion.getOutputs().size() != 1 || fusion.getInPlace() || !tensor.hasOneUse())
+    if (!fusion || fusion.getOutputs().size() != 1 || fusion.getInPlace() ||
+        llvm::count(cat.getTensors(), tensor) != 1 ||
+        !llvm::all_of(tensor.getUsers(),
+                      [&](Operation *user) { return user == cat || isa<dl::FusionOp>(user); }))
       return cat.emitOpError("is outside a fusion, but joins ")
-             << tensor.getType() << ", which is not the one result of a fusion that it alone reads";
+             << tensor.getType()
+             << ", which is not the one result of a fusion that it and fusions alone read";
     auto layoutOf = [](Value value) {
       return dl::getLayout(cast<RankedTensorType>(value.getType()));
     };

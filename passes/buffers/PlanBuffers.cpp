@@ -67,6 +67,17 @@ public:
         return false;
     return at == extent;
   }
+  /// All that the kernel reads of its input `argument` is in parts, of which each is one of these.
+  bool holdReadsOf(BlockArgument argument) const {
+    return llvm::all_of(argument.getUsers(), [&](Operation *user) {
+      auto read = dyn_cast<dl::PartOp>(user);
+      if (!read || static_cast<int64_t>(read.getDim()) != dim)
+        return false;
+      AffineExpr first = dl::normalize(read.getStart().getResult(0)),
+                 length = read.getLength().getResult(0);
+      return dl::isConstant(length, 0) || ends.lookup(first) == dl::normalize(first + length);
+    });
+  }
 
 private:
   int64_t dim = 0;
@@ -157,7 +168,8 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
   for (Operation &op : program.getBodyBlock()) {
     if (!isMainCommand(op))
       continue;
-    auto touch = [&](Value buffer, bool writes) -> LogicalResult {
+    // `input` is the kernel's own name for a buffer that it reads.
+    auto touch = [&](Value buffer, bool writes, BlockArgument input = {}) -> LogicalResult {
       Value owner = dlx::storage(buffer);
       auto alloc = owner.getDefiningOp<dlx::AllocOp>();
       if (!alloc || alloc.getPersistent())
@@ -171,11 +183,12 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
       if (!isNew && writes && !(isPart && !lifetime.parts.empty() && !lifetime.isRead))
         return op.emitOpError(
             "writes a buffer that holds a value already; the plan has one writer for each");
-      if (!writes && !lifetime.parts.isWhole())
+      bool readsParts = input && !lifetime.parts.empty() && lifetime.parts.holdReadsOf(input);
+      if (!writes && !readsParts && !lifetime.parts.isWhole())
         return op.emitOpError("reads a buffer of which parts are not written, or written twice");
       if (isPart)
         lifetime.parts.add(kernel);
-      lifetime.isRead |= !writes;
+      lifetime.isRead |= !writes && !readsParts;
       lifetime.last = position;
       return success();
     };
@@ -195,8 +208,10 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     }
     if (overlaps(sources, targets) && !isInPlace(op))
       return op.emitOpError("writes a buffer that it reads");
-    for (Value source : sources)
-      if (failed(touch(source, /*writes=*/false)))
+    dlx::KernelOp kernel = kernelOf(op);
+    for (auto [number, source] : llvm::enumerate(sources))
+      if (failed(touch(source, /*writes=*/false,
+                       kernel ? kernel.getBodyBlock().getArgument(number) : BlockArgument())))
         return failure();
     for (Value target : targets)
       if (failed(touch(target, /*writes=*/true)))

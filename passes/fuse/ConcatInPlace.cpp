@@ -20,6 +20,23 @@ static bool isAligned(RankedTensorType type, unsigned dim, AffineExpr indices, i
   return bytes.isMultipleOf(alignment);
 }
 
+/// Returns true if the kernel of `reader`, whatever else is in it, can read `tensor` where it lies in
+/// a larger one: products and attentions read dense operands, and what computes nothing may become
+/// part of one.
+static bool canReadPart(Operation *reader, Value tensor) {
+  auto loops = dyn_cast<LoopNestOpInterface>(reader);
+  if (!loops || !isFusible(reader) || standsAlone(reader) || isa<dl::CatOp>(reader))
+    return false;
+  LoopNest nest = loops.getLoopNest();
+  if (nest.isProduct || (nest.isMap() && resultCost(loops) == 0))
+    return false;
+  auto isPlain = [&](const Access &access) {
+    return reader->getOperand(access.operand) != tensor || !access.isComputed();
+  };
+  return llvm::all_of(nest.terms, isPlain) && llvm::all_of(nest.results, isPlain) &&
+         llvm::all_of(nest.spanReads, isPlain);
+}
+
 bool canWriteParts(dl::CatOp cat, int64_t alignment) {
   RankedTensorType whole = typeOf(cat.getY());
   dl::Layout layout = dl::getLayout(whole);
@@ -28,8 +45,11 @@ bool canWriteParts(dl::CatOp cat, int64_t alignment) {
     return false;
   return llvm::all_of(llvm::zip_equal(cat.getTensors(), dl::startsOf(cat)), [&](auto part) {
     auto [tensor, start] = part;
-    return tensor.hasOneUse() && dl::getLayout(typeOf(tensor)) == layout &&
-           isAligned(whole, dim, start, alignment);
+    bool isReadThere = llvm::all_of(tensor.getUsers(), [&, tensor = tensor](Operation *user) {
+      return user == cat || canReadPart(user, tensor);
+    });
+    return isReadThere && llvm::count(cat.getTensors(), tensor) == 1 &&
+           dl::getLayout(typeOf(tensor)) == layout && isAligned(whole, dim, start, alignment);
   });
 }
 

@@ -39,9 +39,9 @@ unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
 /// another.
 unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle);
 
-/// Returns true if kernels can write all tensors of `cat` where they lie in its result: no other op
-/// reads them, all of them lie as the result does, and parts and rows begin at multiples of
-/// `alignment` bytes.
+/// Returns true if kernels can write all tensors of `cat` where they lie in its result: all other
+/// ops that read them can read them there, all of them lie as the result does, and parts and rows
+/// begin at multiples of `alignment` bytes.
 bool canWriteParts(dl::CatOp cat, int64_t alignment);
 
 /// In-place concatenation: no kernel copies the tensors of a dl.cat that is in place. Returns how

@@ -45,10 +45,20 @@ static bool isCandidate(const PlannedFusion &group) {
          !group.inPlace && group.results.size() == 1 && !isKeptOut(group);
 }
 
-/// The one result of `group` is written where it lies in a dl.cat.
+/// The one result of `group` is written where it lies in a dl.cat, whose kernels neither store
+/// another nor read what else they may write there.
 static bool isPartInPlace(const FusionPlan &plan, const PlannedFusion &group) {
-  Value result = group.results.front();
-  return result.hasOneUse() && plan.groupOf(*result.user_begin())->inPlace;
+  return llvm::any_of(group.results.front().getUsers(),
+                      [&](Operation *user) { return plan.groupOf(user)->inPlace; });
+}
+/// `group` reads a tensor that is written where it lies in a dl.cat.
+static bool readsPartInPlace(const FusionPlan &plan, const PlannedFusion &group) {
+  return llvm::any_of(group.inputs(), [&](Value input) {
+    PlannedFusion *producer = plan.groupOf(input);
+    return producer && producer->isKernel && !producer->inPlace &&
+           llvm::is_contained(producer->results, input) && producer->results.size() == 1 &&
+           isPartInPlace(plan, *producer);
+  });
 }
 
 static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOracle &oracle) {
@@ -63,7 +73,8 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
     if (plan.isReadByOthers(value, {&reader}))
       results.push_back(value);
     RankedTensorType before = typeOf(value);
-    if (results.size() > 1 && isPartInPlace(plan, reader))
+    if (isPartInPlace(plan, *writer) ||
+        (isPartInPlace(plan, reader) && (results.size() > 1 || readsPartInPlace(plan, *writer))))
       continue;
     if (dl::getDims(before) != dl::getDims(after) ||
         (results.size() > 1 && dl::getLayout(before) != dl::getLayout(after)) ||

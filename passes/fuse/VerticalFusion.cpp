@@ -119,6 +119,11 @@ bool VerticalFusion::isInPlace(dl::CatOp cat) {
     const FusionGroup &producer = groups[number->second];
     if (producer.isAlone || producer.weightOnly || isView(producer))
       return false;
+    // A kernel does not read the buffer that it writes.
+    for (Operation *op : producer.ops)
+      for (Value operand : op->getOperands())
+        if (llvm::is_contained(cat.getTensors(), operand))
+          return false;
     isComputed |=
         !llvm::all_of(producer.ops, onlyMoves) || tensor.getDefiningOp()->hasAttr("dl.no_fuse");
   }

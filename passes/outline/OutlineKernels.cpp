@@ -108,10 +108,13 @@ static std::string nameOf(dl::FusionOp fusion) {
   return fusion.getInPlace() ? name + "_in_place" : name;
 }
 
-/// The concatenation that is to hold what `fusion` computes; null if there is none.
-static dl::CatOp concatOf(dl::FusionOp fusion) {
-  Value output = fusion.getOutputs().front();
-  return output.hasOneUse() ? dyn_cast<dl::CatOp>(*output.user_begin()) : dl::CatOp();
+/// The concatenation that is to hold `tensor`, which a fusion computes; null if there is none.
+static dl::CatOp concatOf(Value tensor) {
+  if (tensor.getDefiningOp<dl::FusionOp>())
+    for (Operation *user : tensor.getUsers())
+      if (auto cat = dyn_cast<dl::CatOp>(user))
+        return cat;
+  return {};
 }
 
 /// The part of `cat` that `tensor` is.
@@ -123,11 +126,33 @@ static dlx::PartAttr partOf(dl::CatOp cat, Value tensor) {
                             AffineMapAttr::get(dl::dimsMap({first, extent}, cat.getContext())));
 }
 
+/// Lets `body`, that of `fusion`, read inputs that lie in concatenations from there.
+static void readParts(dl::FusionOp fusion, Region &body) {
+  OpBuilder builder(fusion.getContext()); // the body has no parent yet
+  builder.setInsertionPointToStart(&body.front());
+  for (auto [input, argument] : llvm::zip_equal(fusion.getInputs(), body.getArguments())) {
+    dl::CatOp cat = concatOf(input);
+    if (!cat)
+      continue;
+    dlx::PartAttr part = partOf(cat, input);
+    AffineExpr length = dl::getDims(cast<RankedTensorType>(input.getType()))[part.getDim()];
+    auto map = [&](AffineExpr expr) { return dl::dimsMap({expr}, cat.getContext()); };
+    argument.setType(cat.getType());
+    auto read = dl::PartOp::create(builder, argument.getLoc(), input.getType(), argument,
+                                   part.getDim(), map(part.getFirst()), map(length));
+    argument.replaceAllUsesExcept(read.getY(), read);
+  }
+}
+
 /// The kernel of `fusion`, which writes `part` of a buffer if that is not null: an earlier one that
 /// computes the same, whose ops then carry both places of the model.
 dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion, dlx::PartAttr part) {
   KernelTable &table = fusion.getInPlace() ? inPlaceKernels : kernels[part];
-  if (dlx::KernelOp kernel = table.find(fusion.getBody(), fusion.getLoc())) {
+  Region body;
+  IRMapping mapping;
+  fusion.getBody().cloneInto(&body, mapping);
+  readParts(fusion, body);
+  if (dlx::KernelOp kernel = table.find(body, fusion.getLoc())) {
     ++numShared;
     return kernel;
   }
@@ -138,8 +163,7 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion, dlx::PartAttr part)
   kernel.setInPlace(fusion.getInPlace());
   if (part)
     kernel.setPartAttr(part);
-  IRMapping mapping;
-  fusion.getBody().cloneInto(&kernel.getBody(), mapping);
+  kernel.getBody().takeBody(body);
   symbols->insert(kernel);
   table.add(kernel);
   ++numKernels;
@@ -207,7 +231,7 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
       auto allocate = [&](Value tensor) {
         return dlx::AllocOp::create(builder, op.getLoc(), bufferOf(tensor), init);
       };
-      dl::CatOp cat = concatOf(fusion);
+      dl::CatOp cat = concatOf(fusion.getOutputs().front());
       dlx::PartAttr part;
       SmallVector<Value> outputs;
       if (fusion.getInPlace()) {

@@ -210,7 +210,7 @@ func.func @part_of_two(%x: tensor<4xf32>) -> tensor<8xf32> {
     %0 = dl.relu %a : (tensor<4xf32>) -> tensor<4xf32>
     dl.yield %0 : tensor<4xf32>
   }
-  // expected-error @+1 {{is outside a fusion, but joins 'tensor<4xf32>', which is not the one result of a fusion that it alone reads}}
+  // expected-error @+1 {{is outside a fusion, but joins 'tensor<4xf32>', which is not the one result of a fusion that it and fusions alone read}}
   %z = dl.cat %y, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   return %z : tensor<8xf32>
 }

@@ -57,6 +57,31 @@ def joined(half, dim):
         body=body)
 
 
+def read_elsewhere(half, dim):
+    """The row `half` on two lists of inputs, its two results joined and, apart from that, negated
+    and joined: the kernels of the second dl.cat read parts of the first."""
+    count = len(half.inputs)
+
+    def body(names, types, result):
+        type = tensor_type(half.result, element_of(result))
+        return "\n".join([row_text(half, names[:count], types[:count], type, "a"),
+                          row_text(half, names[count:], types[count:], type, "b"),
+                          *(f"%n{part} = dl.neg %y{part} : ({type}) -> {type}" for part in "ab"),
+                          f"%c = dl.cat %ya, %yb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}",
+                          f"%d = dl.cat %na, %nb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}",
+                          f"%y = dl.maximum %c, %d : ({result}, {result}) -> {result}"])
+
+    bound = half.bound and of_halves(half.bound, count, dim)
+    torch_twice = twice(half.torch, count, dim)
+    row(half.op, [dtype for dtype in ("f32", "f16") if dtype in half.dtypes],
+        [*half.inputs, *half.inputs], doubled(half.result, dim),
+        lambda *inputs: torch_twice(*inputs).abs(), bound,
+        sizes=[n for n in half.sizes if n in SIZES] or half.sizes[:2], values="normal",
+        note=f"joined along {dim}, and read elsewhere", kinds={
+            **half.kinds, **{i + count: kind for i, kind in half.kinds.items()}},
+        raw=half.raw, body=body)
+
+
 def first_row(op, rank):
     """The first row of `op` in f32 with a result of at least `rank` dims."""
     return next(row for row in ROWS if row.op == op and "f32" in row.dtypes and
@@ -67,3 +92,5 @@ for op, dims in JOINED.items():
     half = first_row(op, max(dims) + 1)
     for dim in dims:
         joined(half, dim)
+        if op in ("linear", "conv2d", "max_pool2d", "softmax", "relu"):
+            read_elsewhere(half, dim)

@@ -225,6 +225,45 @@ dlx.program @Again attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
+// A part is read where it lies once it is written, and others are written after that; a part that is not written yet is not read.
+dlx.kernel @first attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.kernel @second attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (4, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.kernel @of_first attributes {kind = #dlx.kind<map>} {
+^bb0(%x: tensor<8xf32>):
+  %p = dl.part %x {dim = 0 : i64, start = affine_map<() -> (0)>, length = affine_map<() -> (4)>} : (tensor<8xf32>) -> tensor<4xf32>
+  %y = dl.neg %p : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @PartRead attributes {input_names = ["x"], output_names = ["y", "z"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  %z = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.launch @of_first(%y) -> (%z) : (!dlx.buffer<tensor<8xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.launch @second(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.return %y, %z : !dlx.buffer<tensor<8xf32>>, !dlx.buffer<tensor<4xf32>>
+}
+dlx.program @PartUnread attributes {input_names = ["x"], output_names = ["y", "z"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  %z = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @second(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  // expected-error @+1 {{reads a buffer of which parts are not written, or written twice}}
+  dlx.launch @of_first(%y) -> (%z) : (!dlx.buffer<tensor<8xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.return %y, %z : !dlx.buffer<tensor<8xf32>>, !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
 // expected-error @+1 {{returns a buffer that nothing writes}}
 dlx.program @Empty attributes {input_names = [], output_names = ["y"]} {
   %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>

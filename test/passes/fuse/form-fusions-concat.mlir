@@ -47,11 +47,11 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
 
 // -----
 
-// It is a kernel: something else reads a part.
-// CHECK-LABEL: dlx.program @ReadTwice
+// It is a kernel: the model returns a part.
+// CHECK-LABEL: dlx.program @Returned
 // CHECK-COUNT-1: dlx.launch @cat(
 module {
-  func.func @ReadTwice(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x32xf32>, tensor<8x16xf32>) {
+  func.func @Returned(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x32xf32>, tensor<8x16xf32>) {
     %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
     %b = dl.linear %x, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
     %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
@@ -250,5 +250,97 @@ module {
     %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
     %y = dl.relu %c : (tensor<8x32xf32>) -> tensor<8x32xf32>
     return %y : tensor<8x32xf32>
+  }
+}
+
+// -----
+
+// A skip connection: what a pooling reads as well is written in place, and the pooling reads it where it lies.
+// CHECK-LABEL: dlx.program @Skip
+// CHECK: %[[Y:.*]] = dlx.alloc {{.*}} : <tensor<1x12x8x8xf32>>
+// CHECK-NEXT: dlx.launch @conv2d_relu_into_cat(%{{.*}}) -> (%[[Y]])
+// CHECK: dlx.launch @max_pool2d(%[[Y]]) -> (%[[P:[0-9]+]])
+// CHECK: dlx.launch @slice_interpolate_into_cat(%[[P]]) -> (%[[Y]])
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel @max_pool2d attributes
+// CHECK-NEXT: ^bb0(%[[WHOLE:.*]]: tensor<1x12x8x8xf32>):
+// CHECK-NEXT: %[[PART:.*]] = dl.part %[[WHOLE]] {dim = 1 : i64, length = #{{.*}}, start = #{{.*}}} : (tensor<1x12x8x8xf32>) -> tensor<1x8x8x8xf32>
+// CHECK-NEXT: dl.max_pool2d %[[PART]]
+// CPU-LABEL: dlx.program @Skip
+// CPU-NOT: dlx.launch @cat(
+// CPU: dlx.kernel
+module {
+  func.func @Skip(%x: tensor<1x3x8x8xf32>, %w: tensor<8x3x1x1xf32>) -> tensor<1x12x8x8xf32> {
+    %c = dl.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x8x8xf32>
+    %a = dl.relu %c : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+    %p = dl.max_pool2d %a {kernel_size = array<i64: 2, 2>, stride = array<i64: 2, 2>} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
+    %q = dl.slice %p {dim = 1 : i64, end = 4 : i64} : (tensor<1x8x4x4xf32>) -> tensor<1x4x4x4xf32>
+    %b = dl.interpolate %q {size = affine_map<() -> (8, 8)>, mode = "nearest"} : (tensor<1x4x4x4xf32>) -> tensor<1x4x8x8xf32>
+    %y = dl.cat %a, %b {dim = 1 : i64} : (tensor<1x8x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x12x8x8xf32>
+    return %y : tensor<1x12x8x8xf32>
+  }
+}
+
+// -----
+
+// It is a kernel: a product reads a part, and reads dense rows.
+// CHECK-LABEL: dlx.program @ReadByProduct
+// CHECK: dlx.launch @cat(
+// CHECK-NOT: into_cat
+// CPU-LABEL: dlx.program @ReadByProduct
+// CPU: dlx.launch @cat(
+// CPU-NOT: into_cat
+module {
+  func.func @ReadByProduct(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x32xf32>, tensor<8x16xf32>) {
+    %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %b = dl.linear %x, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+    %z = dl.linear %a, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    return %c, %z : tensor<8x32xf32>, tensor<8x16xf32>
+  }
+}
+
+// -----
+
+// It is a kernel: the one of a part would read another part of the buffer that it writes.
+// CHECK-LABEL: dlx.program @PartOfPart
+// CHECK: dlx.launch @{{.*}}cat(
+// CHECK-NOT: into_cat
+// CPU-LABEL: dlx.program @PartOfPart
+// CPU: dlx.launch @cat(
+// CPU-NOT: into_cat
+module {
+  func.func @PartOfPart(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>) -> tensor<8x32xf32> {
+    %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %b = dl.exp %a : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+    return %c : tensor<8x32xf32>
+  }
+}
+
+// -----
+
+// Maps read parts of one concatenation and write those of another, also where rows are symbols.
+// CHECK-LABEL: dlx.program @TwoWholes
+// CHECK-COUNT-2: dlx.launch @linear_into_cat
+// CHECK-COUNT-2: dlx.launch @exp_into_cat
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel
+// CPU-LABEL: dlx.program @TwoWholes
+// CPU-COUNT-2: dlx.launch @linear_into_cat
+// CPU-COUNT-2: dlx.launch @exp_into_cat
+// CPU-NOT: dlx.launch
+// CPU: dlx.kernel
+#n = #dl.t<[s0, 16]>
+#m = #dl.t<[2 * s0, 16]>
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
+  func.func @TwoWholes(%x: tensor<?x16xf32, #n>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<?x16xf32, #m>, tensor<?x16xf32, #m>) {
+    %a = dl.linear %x, %v : (tensor<?x16xf32, #n>, tensor<16x16xf32>) -> tensor<?x16xf32, #n>
+    %b = dl.linear %x, %w : (tensor<?x16xf32, #n>, tensor<16x16xf32>) -> tensor<?x16xf32, #n>
+    %c = dl.cat %a, %b : (tensor<?x16xf32, #n>, tensor<?x16xf32, #n>) -> tensor<?x16xf32, #m>
+    %d = dl.exp %a : (tensor<?x16xf32, #n>) -> tensor<?x16xf32, #n>
+    %e = dl.exp %b : (tensor<?x16xf32, #n>) -> tensor<?x16xf32, #n>
+    %f = dl.cat %d, %e : (tensor<?x16xf32, #n>, tensor<?x16xf32, #n>) -> tensor<?x16xf32, #m>
+    return %c, %f : tensor<?x16xf32, #m>, tensor<?x16xf32, #m>
   }
 }
