@@ -25,10 +25,10 @@ using namespace mlir;
 namespace dlc::codegen {
 
 namespace {
-/// Bytes that will lie behind the table, and the place in the table that names them.
+/// Bytes that will lie behind the table, and the places in the table that name them.
 struct PlacedBytes {
   ArrayRef<uint8_t> bytes;
-  std::unique_ptr<schema::Segment> *slot;
+  SmallVector<std::unique_ptr<schema::Segment> *, 1> slots;
 };
 
 class PackageWriter {
@@ -45,6 +45,8 @@ private:
   LogicalResult addWeights();
   LogicalResult addSignature(dlx::ProgramOp program);
   void addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot);
+  /// The same, but that weights of equal bytes lie there once.
+  void addSharedSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot);
   FailureOr<ArrayRef<uint8_t>> mapFile(dlx::WeightOp weight, StringRef path);
   FailureOr<ArrayRef<uint8_t>> bytesOf(dlx::WeightOp weight, uint64_t count);
 
@@ -55,6 +57,8 @@ private:
   ExpressionTable expressions;
   WeightTable weights;
   std::vector<PlacedBytes> segments;
+  /// Those of weights, by a hash of their bytes.
+  llvm::DenseMap<std::pair<uint64_t, uint64_t>, SmallVector<size_t, 1>> weightSegments;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
   std::deque<std::vector<uint8_t>> unpacked;
 };
@@ -68,7 +72,21 @@ static std::string hexOf(const schema::Segment &segment) {
 void PackageWriter::addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot) {
   auto hash = llvm::xxh3_128bits(bytes);
   slot = std::make_unique<schema::Segment>(0, bytes.size(), hash.low64, hash.high64);
-  segments.push_back({bytes, &slot});
+  segments.push_back({bytes, {&slot}});
+}
+
+void PackageWriter::addSharedSegment(ArrayRef<uint8_t> bytes,
+                                     std::unique_ptr<schema::Segment> &slot) {
+  addSegment(bytes, slot);
+  // DenseMap keeps two keys for itself.
+  auto &known = weightSegments[{slot->hash_low() >> 1, slot->hash_high()}];
+  for (size_t number : known)
+    if (segments[number].bytes == bytes) {
+      segments.pop_back();
+      segments[number].slots.push_back(&slot);
+      return;
+    }
+  known.push_back(segments.size() - 1);
 }
 
 void PackageWriter::addCpuImages(schema::ProgramT &program) {
@@ -161,7 +179,7 @@ LogicalResult PackageWriter::addWeights() {
     weight->dims.assign(tensor.getShape().begin(), tensor.getShape().end());
     if (op.getSource())
       weight->source = op.getSource()->str();
-    addSegment(*bytes, weight->data);
+    addSharedSegment(*bytes, weight->data);
     // The file was read when the model was imported; nobody may have written to it since.
     if (op.getHash().size() == 32 && op.getHash() != hexOf(*weight->data))
       return op.emitError("weight '")
@@ -277,8 +295,10 @@ LogicalResult PackageWriter::write(llvm::raw_ostream &os) {
   uint64_t end = schema::kTableOffset + measured.GetSize();
   for (PlacedBytes &segment : segments) {
     uint64_t offset = llvm::alignTo(end, schema::kSegmentAlignment);
-    schema::Segment &place = **segment.slot;
-    place = schema::Segment(offset, place.bytes(), place.hash_low(), place.hash_high());
+    for (std::unique_ptr<schema::Segment> *slot : segment.slots) {
+      schema::Segment &place = **slot;
+      place = schema::Segment(offset, place.bytes(), place.hash_low(), place.hash_high());
+    }
     end = offset + segment.bytes.size();
   }
   flatbuffers::FlatBufferBuilder builder;
@@ -305,7 +325,7 @@ LogicalResult PackageWriter::write(llvm::raw_ostream &os) {
   os.write(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
   uint64_t position = schema::kTableOffset + builder.GetSize();
   for (const PlacedBytes &segment : segments) {
-    uint64_t offset = (*segment.slot)->offset();
+    uint64_t offset = (*segment.slots.front())->offset();
     os.write_zeros(offset - position);
     os.write(reinterpret_cast<const char *>(segment.bytes.data()), segment.bytes.size());
     position = offset + segment.bytes.size();

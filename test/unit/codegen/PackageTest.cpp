@@ -7,6 +7,7 @@
 
 #include "ir/dl/DLDialect.h"
 #include "ir/dlx/DLXOps.h"
+#include "runtime/schema/ModuleHeader.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Diagnostics.h"
@@ -49,12 +50,21 @@ protected:
     llvm::raw_fd_ostream(file(), error) << "eight by"; // as many bytes
     ASSERT_FALSE(error);
   }
-  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  void TearDown() override { (void)llvm::sys::fs::remove_directories(folder); }
 
   std::string file(llvm::StringRef name = "w.safetensors") {
     llvm::SmallString<128> path(folder);
     llvm::sys::path::append(path, name);
     return std::string(path);
+  }
+
+  /// Where the weights of the package written last begin, by their numbers.
+  std::vector<uint64_t> weightOffsets() const {
+    std::vector<uint64_t> offsets;
+    for (const schema::Weight *weight :
+         *schema::GetModule(bytes.data() + schema::kTableOffset)->weights())
+      offsets.push_back(weight->data()->offset());
+    return offsets;
   }
 
   /// The errors, one in a line; "" where a package was written.
@@ -71,7 +81,7 @@ protected:
                      llvm::StringRef) -> FailureOr<std::vector<uint8_t>> {
       return std::vector<uint8_t>(12);
     };
-    std::string bytes;
+    bytes.clear();
     llvm::raw_string_ostream os(bytes);
     bool written = succeeded(writePackage(*module, code, packed, os));
     EXPECT_EQ(written, errors.empty()) << errors;
@@ -85,6 +95,7 @@ protected:
         program("%w = dlx.weight \"fc.weight\" {" + attributes + "} : !dlx.buffer<" + type + ">"));
   }
 
+  std::string bytes; // of the package written last
   MLIRContext context;
   llvm::SmallString<128> folder;
   GeneratedCode code;
@@ -147,6 +158,29 @@ TEST_F(PackageTest, WeightsAreInTheirFiles) {
   EXPECT_EQ(writeWeight(here + ", hash = \"" + std::string(32, '0') + "\"", "tensor<2xf32>"),
             "weight 'fc.weight' in '" + file() +
                 "' has changed while the model was compiled; compile it again\n");
+}
+
+TEST_F(PackageTest, WeightsOfEqualBytesShareThem) {
+  std::error_code error;
+  llvm::raw_fd_ostream(file("tied"), error) << "samesamediff";
+  ASSERT_FALSE(error);
+  auto weight = [&](const std::string &name, int offset, const std::string &type) {
+    return "%" + name + " = dlx.weight \"" + name + "\" {file = \"" + file("tied") +
+           "\", offset = " + std::to_string(offset) + " : i64} : !dlx.buffer<" + type + ">\n";
+  };
+  EXPECT_EQ(write(program(weight("a", 0, "tensor<1xf32>") + weight("b", 4, "tensor<1xf32>") +
+                          weight("c", 8, "tensor<1xf32>") + weight("d", 4, "tensor<4xi8>") +
+                          weight("e", 4, "tensor<2xf32>") + weight("f", 0, "tensor<0xf32>"))),
+            "");
+  std::vector<uint64_t> at = weightOffsets();
+  ASSERT_EQ(at.size(), 6u);
+  EXPECT_EQ(at[0], at[1]);
+  EXPECT_EQ(at[0], at[3]) << "bytes are shared whatever they mean";
+  EXPECT_NE(at[0], at[2]);
+  EXPECT_NE(at[0], at[4]) << "all bytes are compared, not those that one has";
+  EXPECT_EQ(bytes.substr(at[1], 4), "same");
+  EXPECT_EQ(bytes.substr(at[2], 4), "diff");
+  EXPECT_EQ(bytes.substr(at[4], 8), "samediff");
 }
 
 } // namespace

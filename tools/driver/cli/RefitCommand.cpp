@@ -15,6 +15,8 @@
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Package.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cstring>
@@ -70,7 +72,7 @@ private:
   std::map<std::string, Source> tensors; // by name
   std::set<std::string> used;
   std::vector<std::string> problems;
-  std::map<uint64_t, std::string> placed; // offset -> weight whose bytes stand there
+  std::set<uint64_t> placed; // offsets at which new bytes stand
   std::string bytes;
 };
 
@@ -130,23 +132,22 @@ int Refit::replace(const schema::Weight &weight) {
   if (!data)
     return fail(kModelError, llvm::toString(data.takeError()));
   const schema::Segment &segment = *weight.data();
-  // The verifier lets two weights share bytes; dlc writes no such packages.
-  auto [place, isNew] = placed.try_emplace(segment.offset(), weight.name()->str());
-  if (!isNew && segment.bytes() > 0 &&
-      std::memcmp(bytes.data() + segment.offset(), data->bytes.data(), segment.bytes()) != 0)
-    return fail(kUnsupported, "weights " + rt::quoted(place->second) + " and " +
-                                  rt::quoted(weight.name()->str()) +
-                                  " share their bytes in the package, and differ in the new "
-                                  "files; compile the model again");
+  uint64_t offset = segment.offset();
+  // Weights of equal bytes share them; one that is another now gets a place of its own.
+  if (!placed.insert(offset).second && segment.bytes() > 0 &&
+      std::memcmp(bytes.data() + offset, data->bytes.data(), segment.bytes()) != 0) {
+    offset = llvm::alignTo(bytes.size(), schema::kSegmentAlignment);
+    bytes.resize(offset + segment.bytes());
+  }
   if (segment.bytes() > 0)
-    std::memcpy(bytes.data() + segment.offset(), data->bytes.data(), segment.bytes());
+    std::memcpy(bytes.data() + offset, data->bytes.data(), segment.bytes());
   if (uint64_t count = countNaN(source.tensor->type, data->bytes))
     complain("warning: weight " + rt::quoted(weight.name()->str()) + " holds " +
              std::to_string(count) + (count == 1 ? " NaN" : " NaNs") + " among its " +
              std::to_string(segment.bytes() / sizeOf(source.tensor->type)) + " numbers in " +
              rt::quoted(source.file->path()));
   rt::Hash128 hash = rt::hashBytes(data->bytes.data(), data->bytes.size());
-  schema::Segment changed(segment.offset(), segment.bytes(), hash.low, hash.high);
+  schema::Segment changed(offset, segment.bytes(), hash.low, hash.high);
   // The same place of the copy.
   const auto *begin = module->bytes(schema::Segment(0, 0, 0, 0));
   std::memcpy(bytes.data() + (reinterpret_cast<const uint8_t *>(&segment) - begin), &changed,
@@ -157,6 +158,7 @@ int Refit::replace(const schema::Weight &weight) {
 void Refit::rehash() {
   schema::ModuleHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
+  header.fileBytes = bytes.size();
   rt::Hash128 table = rt::hashBytes(bytes.data() + schema::kTableOffset, header.tableBytes);
   header.tableHash[0] = table.low;
   header.tableHash[1] = table.high;
