@@ -1,8 +1,12 @@
 // What a model returns under other dims is where its kernel writes it, and where another kernel reads it.
 // RUN: dlc compile %s --compile-from import -q --target cpu,cuda -o %t.bin
-// RUN: dlc inspect %t.bin | FileCheck %s --implicit-check-not=copies
-// RUN: dlc run %t.bin --device cpu --input x=2x4xf32=zeros --print-top 4 | FileCheck %s --check-prefix=RUN
-// RUN: dlc run %t.bin --device cuda-emu --input x=2x4xf32=zeros --print-top 4 | FileCheck %s --check-prefix=RUN
+// RUN: dlc inspect %t.bin | FileCheck %s --check-prefix=MEMORY --implicit-check-not=copies
+// RUN: dlc explain %t.bin | FileCheck %s
+// RUN: dlc run %t.bin --device cpu --input x=2x4xf32=zeros --print-top 4 | FileCheck %s --check-prefix=RESULT
+// RUN: dlc run %t.bin --device cuda-emu --input x=2x4xf32=zeros --print-top 4 | FileCheck %s --check-prefix=RESULT
+// MEMORY: Program for cpu
+// RESULT: y: 0 (1), 1 (1), 2 (1), 3 (1)
+// RESULT: z[0]: 0 (0.25)
 // CHECK: 'exp'
 // CHECK: 'softmax'
 // CHECK-NEXT: plan:
