@@ -110,8 +110,11 @@ def unlaunched():
     kernels = result()["kernels"]
     if kernels[kernel["text_sha256"]]["verified"]:
         raise Failure("a kernel that nothing launched counts as verified")
-    if sum(not known["verified"] for known in kernels.values()) * 4 > len(kernels):
-        raise Failure("kernels that ran do not count as verified")
+    # Of a kernel with variants, the one for all GPUs often runs nowhere.
+    ran = {each["text_sha256"] for _, found in entries for each in found.get("kernels", []) if each["ran"]}
+    missing = [text for text in ran if not kernels[text]["verified"]]
+    if missing or len(ran) < 2:
+        raise Failure(f"{len(missing)} of {len(ran)} kernels that ran do not count as verified")
 
 
 def benchmarks_compile():
