@@ -5,19 +5,18 @@
 #include "runtime/core/Checked.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 using namespace dlc::rt;
 
-std::optional<Placement> dlc::rt::placeBuffers(const std::vector<Lifetime> &requests,
-                                               int64_t alignment) {
-  std::vector<uint32_t> order(requests.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(-requests[a].bytes, a) < std::pair(-requests[b].bytes, b);
-  });
+/// Orders that are tried while some placement takes more than the buffers that are alive at once.
+static constexpr int kMostOrders = 5;
 
+/// Places the requests one after the other, each at the lowest offset that fits; nullopt where the
+/// size overflows.
+static std::optional<Placement> placeInOrder(const std::vector<Lifetime> &requests,
+                                             const std::vector<uint32_t> &order,
+                                             int64_t alignment) {
   Placement result;
   result.offsets.resize(requests.size());
   std::vector<uint32_t> byOffset; // placed so far
@@ -49,13 +48,41 @@ std::optional<Placement> dlc::rt::placeBuffers(const std::vector<Lifetime> &requ
   return result;
 }
 
+std::optional<Placement> dlc::rt::placeBuffers(const std::vector<Lifetime> &requests,
+                                               int64_t alignment) {
+  std::vector<uint32_t> order(requests.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(-requests[a].bytes, a) < std::pair(-requests[b].bytes, b);
+  });
+  std::optional<Placement> best = placeInOrder(requests, order, alignment), last = best;
+  const int64_t bound = best ? mostAlive(requests, alignment) : 0;
+  for (int tried = 1; tried < kMostOrders && best && best->bytes > bound; ++tried) {
+    std::vector<uint32_t> next;
+    for (bool isHigh : {true, false})
+      for (uint32_t index : order)
+        if ((last->offsets[index] + requests[index].bytes > bound) == isHigh)
+          next.push_back(index);
+    order = std::move(next);
+    last = placeInOrder(requests, order, alignment);
+    if (!last)
+      break;
+    if (last->bytes < best->bytes)
+      best = last;
+  }
+  return best;
+}
+
 int64_t dlc::rt::mostAlive(const std::vector<Lifetime> &requests, int64_t alignment) {
-  std::map<uint32_t, int64_t> changes; // by the command before which they happen
+  // By the command before which they happen; what ends goes first.
+  std::vector<std::pair<uint64_t, int64_t>> changes;
+  changes.reserve(2 * requests.size());
   for (const Lifetime &request : requests) {
     int64_t size = (request.bytes + alignment - 1) / alignment * alignment;
-    changes[request.first] += size;
-    changes[request.last + 1] -= size;
+    changes.emplace_back(request.first, size);
+    changes.emplace_back(uint64_t(request.last) + 1, -size);
   }
+  std::sort(changes.begin(), changes.end());
   int64_t alive = 0, most = 0;
   for (auto [command, change] : changes)
     most = std::max(most, alive += change);

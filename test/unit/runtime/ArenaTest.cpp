@@ -22,6 +22,18 @@ TEST(Arena, ReusesMemoryOfTheDead) {
   EXPECT_EQ(placement->bytes, 2 * align(1000));
 }
 
+TEST(Arena, PlacesWhatEndsTooHighFirst) {
+  // Two blocks of a residual network, whose hidden values take four times what the others do. With
+  // the hidden values at the bottom, the second residual lies above what is alive at once.
+  std::vector<Lifetime> blocks = {{64, 0, 5},  {64, 1, 2}, {64, 2, 3}, {256, 3, 4}, {64, 4, 5},
+                                  {64, 5, 10}, {64, 6, 7}, {64, 7, 8}, {256, 8, 9}};
+  std::optional<Placement> placement = placeBuffers(blocks, 64);
+  ASSERT_TRUE(placement);
+  EXPECT_TRUE(isSound(blocks, *placement, 64));
+  EXPECT_EQ(mostAlive(blocks, 64), 384);
+  EXPECT_EQ(placement->bytes, 384);
+}
+
 TEST(Arena, EmptyBuffersAndNoBuffers) {
   EXPECT_EQ(placeBuffers({}, 64)->bytes, 0);
   std::optional<Placement> placement = placeBuffers({{0, 0, 3}, {64, 0, 3}, {0, 1, 2}}, 64);
