@@ -81,6 +81,37 @@ static std::unique_ptr<schema::PlanT> planTable(dlx::PlanAttr plan, bool isChose
   return table;
 }
 
+/// How the elements of `type` lie in memory; empty for row-major order.
+static std::string describeLayout(RankedTensorType type) {
+  dl::Layout layout = dl::getLayout(type);
+  if (layout.isRowMajor())
+    return "";
+  if (layout.isTiled())
+    return "in panels of " + std::to_string(layout.tile);
+  if (layout == dl::Layout::channelsLast(type.getRank()))
+    return "channels last";
+  std::string text = "with its dims in the order ";
+  llvm::raw_string_ostream out(text);
+  llvm::interleaveComma(layout.order, out);
+  return text;
+}
+
+/// What `op` reads and writes that is not row-major, each once.
+static std::vector<std::string> layoutsOf(dlx::KernelOp op) {
+  std::vector<std::string> layouts;
+  auto add = [&](StringRef does, TypeRange tensors) {
+    for (Type tensor : tensors) {
+      std::string layout = describeLayout(cast<RankedTensorType>(tensor));
+      std::string text = (does + dl::text(tensor, op) + " " + layout).str();
+      if (!layout.empty() && !llvm::is_contained(layouts, text))
+        layouts.push_back(std::move(text));
+    }
+  };
+  add("reads ", op.getBodyBlock().getArgumentTypes());
+  add("writes ", op.getResultTensors().getTypes());
+  return layouts;
+}
+
 LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   if (!op.getEntry())
     return op.emitOpError("has no code: no schedule for its target has run");
@@ -92,6 +123,7 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   kernel.lines = std::move(places.lines);
   kernel.layers = std::move(places.layers);
   kernel.ops = std::move(places.ops);
+  kernel.layouts = layoutsOf(op);
   Cost cost = costOf(op.getBodyBlock());
   kernel.flops = expressions.add(cost.flops);
   kernel.bytes = expressions.add(cost.bytes);

@@ -15,8 +15,8 @@
 
 static constexpr const char *kFooter =
     R"(For each kernel of a run: the lines of the model that it computes, the plan that it runs by and
-those that were estimated to be slower, and for each value that it reads of another kernel why the
-two are not one.
+those that were estimated to be slower, which of its tensors are not row-major, and for each value
+that it reads of another kernel why the two are not one.
 
 Examples:
   dlc explain model.bin
@@ -98,6 +98,8 @@ static void keepNode(const schema::Program &program, const std::string &node,
   });
 }
 
+static uint32_t sizeOf(const auto *list) { return list ? list->size() : 0; }
+
 static std::string timesOf(int64_t count) {
   return count == 1 ? "1 launch" : std::to_string(count) + " launches";
 }
@@ -111,6 +113,9 @@ static void describeProgram(const schema::Program &program,
            ": " + linesOf(*explained.kernel) + "\n";
     if (std::string plan = describePlan(*explained.kernel); !plan.empty())
       out += "    plan: " + plan + "\n";
+    for (uint32_t i = 0, count = sizeOf(explained.kernel->layouts()); i < count; ++i)
+      out += (i == 0 ? "    layout: " : ", ") + explained.kernel->layouts()->Get(i)->str() +
+             (i + 1 == count ? "\n" : "");
     for (const Reason &reason : explained.reasons) {
       out += "    '" + reason.reader + "' is not fused with '" + reason.producer + "' of " +
              rt::quoted(program.kernels()->Get(reason.writer)->name()->str());
@@ -147,6 +152,7 @@ static void writeJson(const schema::Program &program,
     strings("lines", kernel.lines());
     strings("layers", kernel.layers());
     strings("ops", kernel.ops());
+    strings("layouts", kernel.layouts());
     if (kernel.plan()) {
       json.beginObject("plan");
       writePlan(*kernel.plan());
