@@ -60,7 +60,9 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
     before it are read through, the ops after it are applied to each of its results. A dl.attention
     is a root as well. Two ops with stages are allowed where they are a product and the pooling of
     its results (ir/analysis/PooledProduct.h), which gives one result. A recurrent op and one that
-    works line by line are in a fusion of their own, with their own results.
+    works line by line are in a fusion of their own, with their own results. Several recurrent ops
+    share one where they run side by side (ir/analysis/SideBySide.h), or are the layers of a stack
+    with the linear products between them (ir/analysis/StackedLayers.h).
 
     A fusion with several results stores each of them at one index: they have the same dims and the
     same layout. The first one is what the last op computes, the others are what ops before it read
