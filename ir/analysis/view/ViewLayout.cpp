@@ -76,39 +76,44 @@ static std::optional<dl::Layout> reshaped(ArrayRef<AffineExpr> from, ArrayRef<Af
   return canonicalLayout(to, moving);
 }
 
+/// The dim of the operand that each dim of the result of `permute` is.
+static Order sourcesOf(dl::PermuteOp permute) {
+  auto rank = static_cast<int64_t>(permute.getDims().size());
+  return llvm::map_to_vector<4>(permute.getDims(),
+                                [&](int64_t dim) { return dim < 0 ? dim + rank : dim; });
+}
+
+/// The canonical layout of a tensor of dims `to` whose dim names[i] is what dim i is in `layout`.
+static dl::Layout renamed(ArrayRef<AffineExpr> to, const dl::Layout &layout, const Order &names) {
+  Order order;
+  for (int64_t dim : orderOf(layout, static_cast<int64_t>(to.size())))
+    order.push_back(names[dim]);
+  return canonicalLayout(to, movingDims(to, order));
+}
+
 std::optional<dl::Layout> layoutOfResult(Operation *op, const dl::Layout &layout) {
-  if (layout.isTiled() || !isa<dl::PermuteOp, dl::ReshapeOp>(op))
+  if (layout.isTiled())
     return std::nullopt;
-  auto x = cast<RankedTensorType>(op->getOperand(0).getType()),
-       y = cast<RankedTensorType>(op->getResult(0).getType());
+  if (auto reshape = dyn_cast<dl::ReshapeOp>(op))
+    return reshaped(dl::dimsOf(reshape.getX()), dl::dimsOf(reshape), layout);
   auto permute = dyn_cast<dl::PermuteOp>(op);
   if (!permute)
-    return reshaped(dl::getDims(x), dl::getDims(y), layout);
-  int64_t rank = x.getRank();
-  Order positions(rank);
-  for (auto [to, from] : llvm::enumerate(permute.getDims()))
-    positions[from < 0 ? from + rank : from] = to;
-  dl::Layout result;
-  for (int64_t dim : orderOf(layout, rank))
-    result.order.push_back(positions[dim]);
-  return canonicalLayout(y, result);
+    return std::nullopt;
+  Order sources = sourcesOf(permute), results(sources.size());
+  for (auto [to, from] : llvm::enumerate(sources))
+    results[from] = static_cast<int64_t>(to);
+  return renamed(dl::dimsOf(permute), layout, results);
 }
 
 std::optional<dl::Layout> layoutOfOperand(Operation *op, const dl::Layout &layout) {
-  if (layout.isTiled() || !isa<dl::PermuteOp, dl::ReshapeOp>(op))
+  if (layout.isTiled())
     return std::nullopt;
-  auto x = cast<RankedTensorType>(op->getOperand(0).getType()),
-       y = cast<RankedTensorType>(op->getResult(0).getType());
+  if (auto reshape = dyn_cast<dl::ReshapeOp>(op))
+    return reshaped(dl::dimsOf(reshape), dl::dimsOf(reshape.getX()), layout);
   auto permute = dyn_cast<dl::PermuteOp>(op);
   if (!permute)
-    return reshaped(dl::getDims(y), dl::getDims(x), layout);
-  int64_t rank = x.getRank();
-  dl::Layout operand;
-  for (int64_t dim : orderOf(layout, rank)) {
-    int64_t from = permute.getDims()[dim];
-    operand.order.push_back(from < 0 ? from + rank : from);
-  }
-  return canonicalLayout(x, operand);
+    return std::nullopt;
+  return renamed(dl::dimsOf(permute.getX()), layout, sourcesOf(permute));
 }
 
 bool keepsBytes(Operation *op) {
