@@ -25,7 +25,7 @@ using namespace mlir;
 namespace dlc::codegen {
 
 namespace {
-/// Bytes that will lie behind the table, and the places in the table that name them.
+/// Bytes that will come after the table, and the places in the table that name them.
 struct PlacedBytes {
   ArrayRef<uint8_t> bytes;
   SmallVector<std::unique_ptr<schema::Segment> *, 1> slots;

@@ -96,7 +96,8 @@ static std::string describeLayout(RankedTensorType type) {
   return text;
 }
 
-/// What `op` reads and writes that is not row-major, each once.
+/// The tensors that `op` reads and writes and that are not row-major, each once, with their
+/// layouts.
 static std::vector<std::string> layoutsOf(dlx::KernelOp op) {
   std::vector<std::string> layouts;
   auto add = [&](StringRef does, TypeRange tensors) {

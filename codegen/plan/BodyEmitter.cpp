@@ -85,7 +85,7 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
   }
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
     LoopNest loops = op.getLoopNest();
-    // What is between the layers of a stack is part of their steps.
+    // The products between the layers of a stack are part of their steps.
     if (loops.isMap() || kernel.getKind() == dlx::KernelKind::recurrent)
       continue;
     root = op;

@@ -35,8 +35,8 @@ static bool isReadAtOwnIndex(Value value) {
   return true;
 }
 
-/// Ends the parts where the result of `kernel` ends, which may be before the last of them: at its own
-/// index a slice reads, too. Returns false where sizes that are not known decide on that.
+/// Ends the parts where the result of `kernel` ends, which may be before the last of them: at its
+/// own index a slice reads, too. Returns false where sizes that are not known decide on that.
 static bool endAtResult(JoinedMap &joined, dlx::KernelOp kernel) {
   auto type = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
   AffineExpr end = dl::getDims(type)[joined.dim];

@@ -24,8 +24,8 @@ struct FusionGroup {
   bool isAlone = false;
   /// It makes numbers of weights in few bits, for one reader (ir/analysis/UnpackedWeights.h).
   bool unpacks = false;
-  /// It is a dl.cat alone, and no kernel: those that compute its tensors write them where they lie in
-  /// its result.
+  /// It is a dl.cat alone, and no kernel: those that compute its tensors write them where they lie
+  /// in its result.
   bool inPlace = false;
   /// Bodies of ops in the kernel's code. Each op has one, and one more wherever its value is read
   /// at an index of its own.
@@ -42,7 +42,8 @@ bool standsAlone(mlir::Operation *op);
 
 /// The op is computed by a kernel, so that it belongs into a fusion; dl.weight and views do not.
 bool isFusible(mlir::Operation *op);
-/// A dl.reshape whose result has the bytes of its operand (ir/analysis/view/ViewLayout.h), as always between row-major layouts.
+/// A dl.reshape whose result has the bytes of its operand (ir/analysis/view/ViewLayout.h), as
+/// always between row-major layouts.
 bool isView(mlir::Operation *op);
 /// The value whose elements `value` is, through views.
 mlir::Value pastViews(mlir::Value value);

@@ -35,7 +35,8 @@ public:
   /// kernel that writes the part is to use the widest stores.
   virtual int64_t alignmentOfParts() const = 0;
   /// Returns true if kernels with a reduction, a window or a contraction read the tensors that a
-  /// dl.cat joins about as fast as one that holds them all, also where it is chosen along their rows.
+  /// dl.cat joins about as fast as one that holds them all, also where it is chosen along their
+  /// rows.
   virtual bool reducesJoined() const = 0;
   /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
   /// estimated to take less time than one for each.
@@ -51,8 +52,8 @@ public:
   /// neighbouring channels do not fit, reads several whole groups at once: then it is faster over
   /// images that lie channels last.
   virtual bool hasVectorsOfGroups(LoopNestOpInterface window) const = 0;
-  /// Microseconds that a kernel takes that does nothing but read a tensor of so many bytes and write
-  /// it in another order, on the machine that the module around `op` is for.
+  /// Microseconds that a kernel takes that does nothing but read a tensor of so many bytes and
+  /// write it in another order, on the machine that the module around `op` is for.
   virtual double microsecondsToMove(mlir::Operation *op, int64_t bytes) const = 0;
 
   /// The oracle of the target whose module `op` is in. Emits an error and returns null if there is

@@ -20,9 +20,9 @@ static bool isAligned(RankedTensorType type, unsigned dim, AffineExpr indices, i
   return bytes.isMultipleOf(alignment);
 }
 
-/// Returns true if the kernel of `reader`, whatever else is in it, can read `tensor` where it lies in
-/// a larger one: products and attentions read dense operands, and what computes nothing may become
-/// part of one.
+/// Returns true if the kernel of `reader`, whatever else is in it, can read `tensor` where it lies
+/// in a larger one: products and attentions read dense operands, and what computes nothing may
+/// become part of one.
 static bool canReadPart(Operation *reader, Value tensor) {
   auto loops = dyn_cast<LoopNestOpInterface>(reader);
   if (!loops || !isFusible(reader) || standsAlone(reader) || isa<dl::CatOp>(reader))

@@ -32,7 +32,8 @@ private:
   void group(Operation *op);
   void takeIn(FusionGroup &merged, Value operand, int64_t places,
               llvm::function_ref<std::string(const FusionGroup &)> whyNot);
-  /// A permutation that took nothing in, and that leaves the bytes where they are, is no kernel.
+  /// Returns true if the group is one permutation that leaves the bytes where they are: a view
+  /// needs no kernel.
   bool isView(const FusionGroup &group) const {
     return !isSeparate && group.ops.size() == 1 && keepsBytes(group.ops.front());
   }
@@ -88,8 +89,8 @@ void VerticalFusion::copyUnpacking(Block &block) {
     }
 }
 
-/// Lets each reader of a move make it itself, where all of them only move or join what they read: it
-/// is neither stored nor loaded then.
+/// Lets each reader of a move make it itself, where all of them only move or join what they read:
+/// it is neither stored nor loaded then.
 void VerticalFusion::copyMoves(Block &block) {
   auto isKeptOut = [](Operation *op) { return op->hasAttr("dl.no_fuse"); };
   auto movesOn = [&](Operation *user) {
@@ -106,8 +107,8 @@ void VerticalFusion::copyMoves(Block &block) {
   }
 }
 
-/// The tensors of `cat` are computed by kernels that can write them where they lie in its result. If
-/// all of them were only moved, the dl.cat would move them: one kernel in place of several.
+/// The tensors of `cat` are computed by kernels that can write them where they lie in its result.
+/// If all of them were only moved, the dl.cat would move them: one kernel in place of several.
 bool VerticalFusion::isInPlace(dl::CatOp cat) {
   if (isSeparate || cat->hasAttr("dl.no_fuse") || weights.dependsOnWeightsAlone(cat.getY()))
     return false;

@@ -8,8 +8,8 @@ using namespace mlir;
 
 namespace dlc {
 
-/// The recurrences of a group that may have more layers, from the lowest one on: one by itself, or a
-/// stack. None of any other group.
+/// The recurrences of a group that may have more layers, from the lowest one on: one by itself, or
+/// a stack. None of any other group.
 static SmallVector<RecurrentOpInterface> layersOf(const PlannedFusion &group) {
   SmallVector<RecurrentOpInterface> layers;
   if (!group.isKernel || group.weightOnly || group.updated)

@@ -14,7 +14,7 @@
 namespace dlc {
 namespace {
 
-/// What LLVM's graph asks of a solver that needs to know nothing of its nodes.
+/// The solver that LLVM's graph needs as its parameter. It keeps nothing about nodes or edges.
 struct Reductions {
   using RawVector = llvm::PBQP::Vector;
   using RawMatrix = llvm::PBQP::Matrix;

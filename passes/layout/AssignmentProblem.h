@@ -15,7 +15,8 @@ namespace dlc {
 ///
 /// Algorithm: reductions of variables with at most two neighbours, which keep the optimum, and a
 /// guess for one with more (B. Scholz and E. Eckstein, "Register allocation for irregular
-/// architectures", LCTES 2002). Chains, branches that join again and residual connections have none.
+/// architectures", LCTES 2002). Chains, branches that join again and residual connections have
+/// none.
 class AssignmentProblem {
 public:
   /// Returns the number of a new variable whose choices cost this much.

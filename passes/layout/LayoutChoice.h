@@ -12,9 +12,9 @@
 
 namespace dlc {
 
-/// Chooses a layout for each value of a function that is computed of its arguments. An op that reads
-/// an operand in another layout than it wants (LayoutRules.h) pays what a kernel would take that
-/// writes the operand so. All values are decided at once.
+/// Chooses a layout for each value of a function that is computed of its arguments. An op that
+/// reads an operand in another layout than it wants (LayoutRules.h) pays what a kernel would take
+/// that writes the operand so. All values are decided at once.
 class LayoutChoice {
 public:
   LayoutChoice(mlir::Block &block, const ScheduleOracle &oracle);

@@ -36,7 +36,8 @@ static bool walksAlong(const LoopNest &nest, unsigned operand) {
   return llvm::all_of(nest.terms, alike) && llvm::all_of(nest.results, alike);
 }
 
-/// The op only moves elements, and walks the channels of `operand` as its own, wherever they begin: dl.depth_to_space.
+/// The op only moves elements, and walks the channels of `operand` as its own, wherever they begin:
+/// dl.depth_to_space.
 static bool movesChannels(const LoopNest &nest, unsigned operand) {
   AffineExpr channel = getAffineDimExpr(1, nest.parallel.front().getContext());
   if (!nest.isMap())
@@ -55,8 +56,9 @@ static bool movesChannels(const LoopNest &nest, unsigned operand) {
   });
 }
 
-/// Neighbouring channels of the result read one element of a window over x, or neighbours: what vectors of channels need. Where they
-/// do so in groups alone, vectors must fit these; else they lie along the image.
+/// Neighbouring channels of the result read one element of a window over x, or neighbours: what
+/// vectors of channels need. Where they do so in groups alone, vectors must fit these; else they
+/// lie along the image.
 static bool hasVectorsOfChannels(const LoopNest &nest) {
   MLIRContext *context = nest.parallel.front().getContext();
   AffineExpr channel = getAffineDimExpr(1, context);
@@ -76,8 +78,8 @@ static bool hasVectorsOfChannels(const LoopNest &nest) {
   });
 }
 
-/// The op reads where numbers say that change from place to place of the image, and that all channels share: those at a place are found
-/// at once, and lie together, channels last.
+/// The op reads where numbers say that change from place to place of the image, and that all
+/// channels share: those at a place are found at once, and lie together, channels last.
 static bool sharesPlaces(const LoopNest &nest) {
   unsigned last = nest.parallel.size() - 1;
   if (last < 2)
@@ -99,8 +101,8 @@ static bool sharesPlaces(const LoopNest &nest) {
   return channels.value_or(0) >= kVectorChannels && movesAlong(last) && !movesAlong(1);
 }
 
-/// To lay `x` channels last takes about as long for each of its elements as computing a place does for each of the result's, or for
-/// each term. Of terms that may be left out, one is counted.
+/// To lay `x` channels last takes about as long for each of its elements as computing a place does
+/// for each of the result's, or for each term. Of terms that may be left out, one is counted.
 static bool isWorthTurning(const LoopNest &nest, RankedTensorType x) {
   MLIRContext *context = x.getContext();
   AffineExpr places = dl::product(nest.parallel, context);

@@ -110,7 +110,7 @@ def unlaunched():
     kernels = result()["kernels"]
     if kernels[kernel["text_sha256"]]["verified"]:
         raise Failure("a kernel that nothing launched counts as verified")
-    # Of a kernel with variants, the one for all GPUs often runs nowhere.
+    # A kernel with variants has one for all GPUs, which often runs nowhere.
     ran = {each["text_sha256"] for _, found in entries for each in found.get("kernels", []) if each["ran"]}
     missing = [text for text in ran if not kernels[text]["verified"]]
     if missing or len(ran) < 2:

@@ -416,7 +416,7 @@ void CpuKernel::storeInterleaved(ArrayRef<Value> values, AffineExpr offset) {
     vectors.push_back(llvm::isa<VectorType>(stored.getType()) ? stored
                                                               : splat(stored, vector->lanes));
   }
-  // Of a, b, c, d: first a with c and b with d, then the two that result.
+  // Four vectors a, b, c, d take two rounds: a with c and b with d, then the two results.
   for (size_t half = vectors.size() / 2; half > 0; half /= 2) {
     for (size_t i = 0; i < half; ++i)
       vectors[i] = vector::InterleaveOp::create(builder, loc, vectors[i], vectors[i + half]);

@@ -7,11 +7,12 @@
 // reads the states of its own rows alone.
 //
 // All warps take all lines, and share k (those of a layer on another one: half of them k of the
-// states below, the other half that of its own): each state is read by one warp, from the second-level
-// cache to its registers, and the weights, from shared memory, by one too. The sums of the warps
-// meet in shared memory, in one order. A lane reads eight neighbours along k at a time, of weights
-// and of states: which of them an instruction multiplies first does not matter, as long as it is
-// the same of both. Lines and rows of states are filled up with zeros to a multiple of 32 elements.
+// states below, the other half that of its own): each state is read by one warp, from the
+// second-level cache to its registers, and the weights, from shared memory, by one too. The sums of
+// the warps meet in shared memory, in one order. A lane reads eight neighbours along k at a time,
+// of weights and of states: which of them an instruction multiplies first does not matter, as long
+// as it is the same of both. Lines and rows of states are filled up with zeros to a multiple of 32
+// elements.
 //
 // A column's sums depend on nothing but its lines and the row: not on what is resident, on the
 // number of blocks or on the other rows.

@@ -134,8 +134,8 @@ static LogicalResult verifyStack(FusionOp fusion) {
   return success();
 }
 
-/// `op`, the first of its body that stands alone, is all of it, or all are recurrences side by side,
-/// or layers of a stack.
+/// `op`, the first of its body that stands alone, is all of it, or all are recurrences side by
+/// side, or layers of a stack.
 static LogicalResult verifyAlone(FusionOp fusion, Operation &op) {
   auto ops = fusion.getBodyBlock().without_terminator();
   if (llvm::hasSingleElement(ops))

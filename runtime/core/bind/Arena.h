@@ -21,11 +21,11 @@ struct Placement {
   int64_t bytes = 0;            ///< of the whole block
 };
 
-/// Places requests so that those alive at the same time do not overlap: the largest first, each at the
-/// lowest offset that fits (Y. Pisarchyk and J. Lee, "Efficient memory management for deep neural net
-/// inference", 2020). Where that takes more than mostAlive, those that end above it go first, a few
-/// times, and the smallest placement is taken. The result depends on the arguments alone. nullopt
-/// where the size overflows.
+/// Places requests so that those alive at the same time do not overlap: the largest first, each at
+/// the lowest offset that fits (Y. Pisarchyk and J. Lee, "Efficient memory management for deep
+/// neural net inference", 2020). Where that takes more than mostAlive, those that end above it go
+/// first, a few times, and the smallest placement is taken. The result depends on the arguments
+/// alone. nullopt where the size overflows.
 std::optional<Placement> placeBuffers(const std::vector<Lifetime> &requests, int64_t alignment);
 
 /// Bytes of the requests that are alive at the same time, at most: no placement takes less. The

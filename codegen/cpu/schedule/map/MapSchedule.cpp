@@ -1,11 +1,12 @@
 //===- MapSchedule.cpp - Kernels without reductions on the CPU -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the result does, the whole
-// of it is one row; where operands differ only along the row (a bias), rows need no indices. Operands that lie the other way
-// round (a transpose) are turned a block at a time. Where neighbours along the rows read at computed places, vectors lie along
-// another dim, and are turned as they are stored. A few neighbours in the result that are far apart in an operand are stored from a
-// vector each. A result in panels (packed weights) is written panel by panel, its
+// Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the
+// result does, the whole of it is one row; where operands differ only along the row (a bias), rows
+// need no indices. Operands that lie the other way round (a transpose) are turned a block at a
+// time. Where neighbours along the rows read at computed places, vectors lie along another dim, and
+// are turned as they are stored. A few neighbours in the result that are far apart in an operand
+// are stored from a vector each. A result in panels (packed weights) is written panel by panel, its
 // zero tail included.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
@@ -62,8 +63,8 @@ private:
   CpuLaunch panels();
   CpuLaunch blocks();
   CpuLaunch apart(int64_t dim);
-  /// A dim that can be a vector where the innermost one has few elements, which lie beside each other: operands have neighbours along
-  /// it, as in a shuffle of channels; -1: there is none.
+  /// A dim that can be a vector where the innermost one has few elements, which lie beside each
+  /// other: operands have neighbours along it, as in a shuffle of channels; -1: there is none.
   int64_t findBesideFew();
   CpuLaunch besideFew(int64_t dim);
   /// A dim that can be a vector where the innermost one cannot: operands have neighbours along it, at places that a body computes;
@@ -128,7 +129,7 @@ AffineExpr MapSchedule::alongRun(AffineExpr offset, unsigned count, AffineExpr p
   for (AffineExpr loop : loops)
     if (along.isFunctionOfDim(cast<AffineDimExpr>(loop).getPosition()))
       return {};
-  // Of a part with one index of the innermost dim, elements are stored one by one.
+  // A part with one index of the innermost dim stores its elements one by one.
   bool isScattered = part && offset == resultOffset;
   return isScattered || isVectorAccess(k.math, along, position) ? along : AffineExpr();
 }
@@ -275,7 +276,8 @@ int64_t MapSchedule::findBesideFew() {
   return hasNeighbours ? dim : -1;
 }
 
-/// Vectors along `dim`, one for each element of the innermost dim, which are interleaved as they are stored.
+/// Vectors along `dim`, one for each element of the innermost dim, which are interleaved as they
+/// are stored.
 CpuLaunch MapSchedule::besideFew(int64_t dim) {
   int64_t inner = order.back(), width = *dl::asConstant(dims[inner]);
   int64_t lines = kTileElements / width;

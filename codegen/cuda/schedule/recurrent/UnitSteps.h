@@ -85,8 +85,9 @@ protected:
   /// Fills rounded states that `columns` are multiplied with, from `from` on.
   virtual void beginRounded(const Columns &columns, mlir::Value from, Initial value) {}
   /// For each row and each of this block's columns: `finish` with the sums of the states that lie
-  /// at `from`, a place for each matrix, times the lines of the column, and with what `before` gave.
-  /// What it gives goes to `to` where states are rounded; else it has stored that.
+  /// at `from`, a place for each matrix, times the lines of the column, and with what `before`
+  /// gave. Its result goes to `to` where states are rounded; elsewhere it has stored the result
+  /// itself.
   virtual void multiply(const Columns &columns, mlir::ValueRange from, mlir::Value to,
                         Before before, Finish finish) = 0;
 
@@ -96,7 +97,8 @@ protected:
                    mlir::Value exchanged = {});
   /// The two bodies of a call that multiplies `columns`.
   void fillBodies(dlk::CallOp call, const Columns &columns, Before before, Finish finish);
-  /// A Config of `columns` and these numbers, and of which recurrence it is where there are several.
+  /// A Config of `columns` and these numbers, and of which recurrence it is where there are
+  /// several.
   mlir::DictionaryAttr configOf(const Columns &columns,
                                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
   /// Elements of a row of states of this length, as products read them.
