@@ -7,6 +7,7 @@
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/structure/Reasons.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -113,6 +114,29 @@ static std::vector<std::string> layoutsOf(dlx::KernelOp op) {
   return layouts;
 }
 
+/// What `op` converts on its way through the graph; the packing of weights says no reason.
+static std::vector<std::unique_ptr<schema::ConvertT>> convertsOf(dlx::KernelOp op) {
+  std::vector<std::unique_ptr<schema::ConvertT>> converts;
+  auto nameOf = [](RankedTensorType type) {
+    std::string layout = describeLayout(type);
+    return layout.empty() ? "row-major" : layout;
+  };
+  op.getBodyBlock().walk([&](dl::ConvertLayoutOp convert) {
+    if (!convert.getWhy())
+      return;
+    auto from = cast<RankedTensorType>(convert.getX().getType());
+    dl::Reason reason = dl::reasonOf(*convert.getWhy());
+    auto table = std::make_unique<schema::ConvertT>();
+    table->tensor = dl::text(from, op);
+    table->from = nameOf(from);
+    table->to = nameOf(cast<RankedTensorType>(convert.getY().getType()));
+    table->why = reason.why.str();
+    table->change = reason.change.str();
+    converts.push_back(std::move(table));
+  });
+  return converts;
+}
+
 LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   if (!op.getEntry())
     return op.emitOpError("has no code: no schedule for its target has run");
@@ -125,6 +149,7 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   kernel.layers = std::move(places.layers);
   kernel.ops = std::move(places.ops);
   kernel.layouts = layoutsOf(op);
+  kernel.converts = convertsOf(op);
   Cost cost = costOf(op.getBodyBlock());
   kernel.flops = expressions.add(cost.flops);
   kernel.bytes = expressions.add(cost.bytes);
@@ -311,7 +336,9 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
     table->writer = writer->second;
     table->reader = edge.getReader().str();
     table->producer = edge.getProducer().str();
-    table->why = edge.getWhy().str();
+    dl::Reason reason = dl::reasonOf(edge.getWhy());
+    table->why = reason.why.str();
+    table->change = reason.change.str();
     launch.edges.push_back(std::move(table));
   }
   if (op.getCopied())

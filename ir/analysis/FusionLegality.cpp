@@ -210,13 +210,13 @@ static bool hasTooManyInputs(const FusionGroup &first, const FusionGroup &second
   return false;
 }
 
-std::string whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer, int64_t places) {
+std::optional<dl::NotFused> whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer,
+                                        int64_t places) {
   if (consumer.bodies + places * producer.bodies > kMostBodies)
-    return "the kernel would compute its ops in more than " + std::to_string(kMostBodies) +
-           " places: what is read at several indices is computed at each";
+    return dl::NotFused::too_many_places;
   if (hasTooManyInputs(producer, consumer))
-    return "the kernel would have more than " + std::to_string(kMostInputs) + " inputs";
-  return "";
+    return dl::NotFused::too_many_inputs;
+  return std::nullopt;
 }
 
 static bool changesLayout(const FusionGroup &group) {
@@ -269,21 +269,21 @@ static bool looksUpForRow(const FusionGroup &producer, const LoopNest &nest, Aff
 }
 
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
-static std::string whyNotPrologue(const FusionGroup &producer, Value value,
-                                  LoopNestOpInterface reader, const LoopNest &nest) {
+static std::optional<dl::NotFused> whyNotPrologue(const FusionGroup &producer, Value value,
+                                                  LoopNestOpInterface reader,
+                                                  const LoopNest &nest) {
   auto isCheap = [&] {
     return llvm::all_of(
         producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
   };
-  auto reads = [&](ArrayRef<Access> accesses) -> std::string {
+  auto reads = [&](ArrayRef<Access> accesses) -> std::optional<dl::NotFused> {
     for (const Access &access : accesses) {
       if (reader->getOperand(access.operand) != value)
         continue;
       if (access.readsOnce)
         continue;
       if (access.isComputed())
-        return "it is read at computed indices, some of its elements perhaps many times: it is "
-               "formed first";
+        return dl::NotFused::computed_index;
       auto isCast = [&] {
         return nest.isProduct && (widensOperand(producer, value, nest) ||
                                   (isFree(producer) && !changesLayout(producer)));
@@ -291,38 +291,34 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
       // An element that is joined is read where it lies alone.
       bool isMoved = isa<dl::CatOp>(reader) && llvm::all_of(producer.ops, onlyMoves);
       if (access.checked && !isMoved && !(access.fill == 0 && isCast()))
-        return "it is read at indices that may lie outside it, so that it is formed first";
+        return dl::NotFused::checked_index;
       // The kernel of an attention reads its operands wherever they lie.
       bool isInAttention = isa_and_nonnull<dl::AttentionOp>(reader->getParentOp());
       if (nest.isProduct && !isCast() && !(isInAttention && llvm::all_of(producer.ops, onlyMoves)))
-        return "a contraction reads each element many times; only casts are repeated there";
+        return dl::NotFused::read_by_product;
       if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap() &&
           !looksUpForRow(producer, nest, access.map))
-        return "each element is read several times: it is computed once and kept";
+        return dl::NotFused::read_again;
     }
-    return "";
+    return std::nullopt;
   };
-  if (std::string why = reads(nest.results); !why.empty())
-    return why;
-  if (std::string why = reads(nest.terms); !why.empty())
-    return why;
-  if (std::string why = reads(nest.spanReads); !why.empty())
-    return why;
+  for (ArrayRef<Access> accesses :
+       {ArrayRef(nest.results), ArrayRef(nest.terms), ArrayRef(nest.spanReads)})
+    if (auto notFused = reads(accesses))
+      return notFused;
   if (!nest.isProduct)
     for (const Access &access : nest.terms)
       if (reader->getOperand(access.operand) == value && windowsOverlap(nest, access.map) &&
           !isCheap())
-        return "windows overlap, so that each element is read several times: it is computed once "
-               "and kept";
-  return "";
+        return dl::NotFused::overlapping_windows;
+  return std::nullopt;
 }
 
 /// The user asked for a kernel of its own, by @no_fuse. What only repeats elements has none of its own anyway.
 static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse") && !isRepetition(op); }
 
-std::string whyAlone(Operation *op) {
-  return isa<RecurrentOpInterface>(op) ? "a recurrence is a kernel of its own"
-                                       : "a scan, sort or scatter is a kernel of its own";
+dl::NotFused whyAlone(Operation *op) {
+  return isa<RecurrentOpInterface>(op) ? dl::NotFused::recurrence : dl::NotFused::lines;
 }
 
 int64_t placesRead(Operation *reader, const LoopNest &nest, Value value) {
@@ -343,70 +339,68 @@ int64_t placesRead(Operation *reader, const LoopNest &nest, Value value) {
   return bodies;
 }
 
-static constexpr const char *kTwoRoots =
-    "both have a reduction, a window or a contraction, and no kernel computes these two";
-
 /// Rules for a reader of whatever kind, which reads `value` in so many `places`. `isFree` says that
 /// what the producer computes of weights costs nothing where it is read.
-static std::string whyNotJoin(const FusionGroup &producer, Value value, const FusionGroup &consumer,
-                              Operation *reader, int64_t places, bool isFree) {
+static std::optional<dl::NotFused> whyNotJoin(const FusionGroup &producer, Value value,
+                                              const FusionGroup &consumer, Operation *reader,
+                                              int64_t places, bool isFree) {
   if (producer.isAlone)
     return whyAlone(producer.ops.front());
   Operation *op = value.getDefiningOp();
   if (isKeptOut(op) || (isKeptOut(reader) && !isRepetition(op)))
-    return "the text says @no_fuse";
+    return dl::NotFused::no_fuse;
   if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != reader; }))
-    return "its value has several users: it is computed once and kept";
+    return dl::NotFused::several_users;
   if (readsNarrowOperand(reader))
-    return "a product reads it in fewer bits than it is computed in";
+    return dl::NotFused::narrow_operand;
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
   bool storedAtLoad = producer.weightOnly && !producer.unpacks &&
                       !llvm::all_of(producer.ops, isRepetition) && !isFree;
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
-    return "it depends on weights alone and is computed once at load";
+    return dl::NotFused::at_load;
   return whyTooLarge(producer, consumer, places);
 }
 
-std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
-                       LoopNestOpInterface reader, const LoopNest &nest) {
-  std::string why = whyNotJoin(producer, value, consumer, reader, placesRead(reader, nest, value),
-                               widensOperand(producer, value, nest));
-  if (!why.empty() ||
-      producer.unpacks) // computed wherever it is read: memory has the few bits alone
-    return why;
+std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
+                                       const FusionGroup &consumer, LoopNestOpInterface reader,
+                                       const LoopNest &nest) {
+  auto notFused = whyNotJoin(producer, value, consumer, reader, placesRead(reader, nest, value),
+                             widensOperand(producer, value, nest));
+  if (notFused || producer.unpacks) // computed wherever it is read: memory has the few bits alone
+    return notFused;
   if (!producer.root)
     return whyNotPrologue(producer, value, reader, nest);
 
   if (consumer.root)
-    return kTwoRoots;
+    return dl::NotFused::two_roots;
   // The reader becomes part of the epilogue: it works on the root's results as they are formed.
   if (nest.parallel != dimsOf(value))
-    return "its reader has other dims than " + dl::text(value);
+    return dl::NotFused::other_dims;
   for (const Access &access : nest.results)
     if (reader->getOperand(access.operand) == value &&
         (access.checked || access.isComputed() || !isIdentity(access.map, nest.parallel.size())))
-      return "its reader does not read it at its own index";
-  return "";
+      return dl::NotFused::other_index;
+  return std::nullopt;
 }
 
-std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
-                       dl::AttentionOp reader) {
-  std::string why = whyNotJoin(producer, value, consumer, reader, /*places=*/1, /*isFree=*/false);
-  if (!why.empty() || producer.unpacks)
-    return why;
+std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
+                                       const FusionGroup &consumer, dl::AttentionOp reader) {
+  auto notFused = whyNotJoin(producer, value, consumer, reader, /*places=*/1, /*isFree=*/false);
+  if (notFused || producer.unpacks)
+    return notFused;
   if (producer.root)
-    return kTwoRoots;
+    return dl::NotFused::two_roots;
   for (auto [input, argument] :
        llvm::zip(reader.getInputs(), reader.getBodyBlock().getArguments())) {
     if (input != value)
       continue;
     for (Operation *user : argument.getUsers()) {
       auto loops = cast<LoopNestOpInterface>(user);
-      if (why = whyNotPrologue(producer, argument, loops, loops.getLoopNest()); !why.empty())
-        return why;
+      if (notFused = whyNotPrologue(producer, argument, loops, loops.getLoopNest()); notFused)
+        return notFused;
     }
   }
-  return "";
+  return std::nullopt;
 }
 
 } // namespace dlc

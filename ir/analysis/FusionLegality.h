@@ -10,7 +10,7 @@
 #include "ir/dl/DLOps.h"
 #include "ir/interfaces/LoopNest.h"
 
-#include <string>
+#include <optional>
 
 namespace dlc {
 
@@ -70,17 +70,19 @@ private:
 int64_t placesRead(mlir::Operation *reader, const LoopNest &nest, mlir::Value value);
 
 /// Why `op`, which stands alone, is a kernel of its own.
-std::string whyAlone(mlir::Operation *op);
+dl::NotFused whyAlone(mlir::Operation *op);
 /// Why the code of `consumer`, which computes the value of `producer` in so many `places`, would be
-/// too long with it, or have too many inputs; empty where it would not.
-std::string whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer, int64_t places);
-/// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; empty where it
+/// too long with it, or have too many inputs; nullopt where it would not.
+std::optional<dl::NotFused> whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer,
+                                        int64_t places);
+/// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; nullopt where it
 /// can. `reader`, which has the loops `nest`, reads `value`.
-std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,
-                       LoopNestOpInterface reader, const LoopNest &nest);
+std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
+                                       const FusionGroup &consumer, LoopNestOpInterface reader,
+                                       const LoopNest &nest);
 /// The same where an attention reads `value`: its body may do so in several places.
-std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,
-                       dl::AttentionOp reader);
+std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
+                                       const FusionGroup &consumer, dl::AttentionOp reader);
 
 } // namespace dlc
 

@@ -18,30 +18,29 @@ RecurrentOpInterface layerBelow(RecurrentOpInterface above) {
   return below && below->getResult(0) == product.getX() ? below : RecurrentOpInterface();
 }
 
-std::string whyNotInWaves(RecurrentOpInterface above) {
+std::optional<dl::NotFused> whyNotInWaves(RecurrentOpInterface above) {
   RecurrentOpInterface below = layerBelow(above);
   dl::LinearOp product = productOfGates(above);
   Recurrence first = below.getRecurrence(), second = above.getRecurrence();
   if (below->getName() != above->getName())
-    return "the layer below is of another kind";
+    return dl::NotFused::layer_kind;
   if (first.units != second.units || first.projection || second.projection)
-    return "steps run in waves with those of the layer below where both have as many units, and no "
-           "projection";
+    return dl::NotFused::layer_units;
   if (first.reverse != second.reverse)
-    return "the layer below goes the other way along time";
+    return dl::NotFused::layer_direction;
   auto weight = cast<RankedTensorType>(product.getWeight().getType());
   auto lengthsOf = [](RecurrentOpInterface op, const Recurrence &r) {
     return r.lengths ? op->getOperand(*r.lengths) : Value();
   };
   if (lengthsOf(below, first) != lengthsOf(above, second))
-    return "the layer below has other lengths";
+    return dl::NotFused::layer_lengths;
   if (first.steps != second.steps || first.rows != second.rows ||
       first.rowsFirst != second.rowsFirst || first.elementType != second.elementType ||
       weight.getElementType() != first.elementType)
-    return "the layer below has other dims or another type";
+    return dl::NotFused::layer_type;
   if (!dl::getLayout(weight).isRowMajor())
-    return "the weight of the product between the layers does not lie row by row";
-  return "";
+    return dl::NotFused::layer_weight;
+  return std::nullopt;
 }
 
 bool areStacked(ArrayRef<RecurrentOpInterface> ops) {

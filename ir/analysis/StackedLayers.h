@@ -11,7 +11,7 @@
 #include "ir/dl/DLOps.h"
 #include "ir/interfaces/Recurrent.h"
 
-#include <string>
+#include <optional>
 
 namespace dlc {
 
@@ -21,9 +21,9 @@ dl::LinearOp productOfGates(RecurrentOpInterface above);
 /// The layer whose y the product of `above` reads; null where there is none.
 RecurrentOpInterface layerBelow(RecurrentOpInterface above);
 
-/// Why the steps of `above` cannot run in waves with those of the layer below it, which there is:
-/// the end of a sentence; empty where they can. It does not look at who else reads what.
-std::string whyNotInWaves(RecurrentOpInterface above);
+/// Why the steps of `above` cannot run in waves with those of the layer below it, which there is;
+/// nullopt where they can. It does not look at who else reads what.
+std::optional<dl::NotFused> whyNotInWaves(RecurrentOpInterface above);
 
 /// Returns true if `ops`, the recurrences of one kernel in program order, are the layers of a stack
 /// from the lowest one on, rather than recurrences side by side.

@@ -15,6 +15,7 @@
 using namespace mlir;
 
 #include "ir/dl/DLDialect.cpp.inc"
+#include "ir/dl/DLEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/dl/DLAttrs.cpp.inc"
 

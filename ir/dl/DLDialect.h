@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/dl/DLDialect.h.inc"
+#include "ir/dl/DLEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/dl/DLAttrs.h.inc"

@@ -4,6 +4,7 @@
 #define DLC_IR_DL_DLDIALECT_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/TensorEncoding.td"
 
@@ -80,18 +81,59 @@ def DL_TensorAttr : DL_Attr<"Tensor", "t", [DeclareAttrInterfaceMethods<Verifiab
   let genVerifyDecl = 1;
 }
 
+/// Each case has a text in ir/dl/structure/Reasons.cpp.
+def DL_NotFused
+    : I32EnumAttr<"NotFused", "Why an op is not in one kernel with another whose value it reads",
+                  [I32EnumAttrCase<"separate", 0>, I32EnumAttrCase<"no_fuse", 1>,
+                   I32EnumAttrCase<"reshaped", 2>, I32EnumAttrCase<"several_users", 3>,
+                   I32EnumAttrCase<"at_load", 4>, I32EnumAttrCase<"narrow_operand", 5>,
+                   I32EnumAttrCase<"too_many_places", 6>, I32EnumAttrCase<"too_many_inputs", 7>,
+                   // A map that its reader would compute wherever it reads it.
+                   I32EnumAttrCase<"computed_index", 8>, I32EnumAttrCase<"checked_index", 9>,
+                   I32EnumAttrCase<"read_by_product", 10>, I32EnumAttrCase<"read_again", 11>,
+                   I32EnumAttrCase<"overlapping_windows", 12>,
+                   I32EnumAttrCase<"joined_rows", 13>,
+                   // What has a kernel of its own, or a root.
+                   I32EnumAttrCase<"recurrence", 14>, I32EnumAttrCase<"lines", 15>,
+                   I32EnumAttrCase<"two_roots", 16>, I32EnumAttrCase<"other_dims", 17>,
+                   I32EnumAttrCase<"other_index", 18>,
+                   // The tensors of a dl.cat: in place, or why not.
+                   I32EnumAttrCase<"in_place", 19>, I32EnumAttrCase<"part_not_computed", 20>,
+                   I32EnumAttrCase<"part_reads_part", 21>, I32EnumAttrCase<"part_unaligned", 22>,
+                   I32EnumAttrCase<"part_layout", 23>, I32EnumAttrCase<"part_read_dense", 24>,
+                   I32EnumAttrCase<"part_twice", 25>,
+                   // Layers of a stack of recurrences.
+                   I32EnumAttrCase<"layer_kind", 26>, I32EnumAttrCase<"layer_units", 27>,
+                   I32EnumAttrCase<"layer_direction", 28>, I32EnumAttrCase<"layer_lengths", 29>,
+                   I32EnumAttrCase<"layer_type", 30>, I32EnumAttrCase<"layer_weight", 31>,
+                   I32EnumAttrCase<"layer_shared", 32>, I32EnumAttrCase<"layer_read", 33>,
+                   I32EnumAttrCase<"layer_end", 34>, I32EnumAttrCase<"slower_waves", 35>]> {
+  let cppNamespace = "::dlc::dl";
+  let genSpecializedAttr = 0;
+}
+
+/// Each case has a text in ir/dl/structure/Reasons.cpp.
+def DL_Converted
+    : I32EnumAttr<"Converted", "Why a tensor is converted to another layout",
+                  [I32EnumAttrCase<"taken", 0>, I32EnumAttrCase<"returned", 1>,
+                   I32EnumAttrCase<"fixed", 2>, I32EnumAttrCase<"cheapest", 3>]> {
+  let cppNamespace = "::dlc::dl";
+  let genSpecializedAttr = 0;
+}
+def DL_ConvertedAttr : EnumAttr<DL_Dialect, DL_Converted, "converted">;
+
 def DL_FusionEdgeAttr : DL_Attr<"FusionEdge", "edge"> {
   let summary = "Why a fusion reads what another one writes";
   let description = [{
     `input` is the number of the input that the other fusion writes, `reader` the op of this fusion
-    that reads it first, `producer` the op of the other one that computes it, and `why` the end of a
-    sentence that says why the two are not one fusion.
+    that reads it first, `producer` the op of the other one that computes it, and `why` says why the
+    two are not one fusion.
     ```mlir
-    #dl.edge<input = 0, reader = "sum", producer = "linear", why = "its value has several users">
+    #dl.edge<input = 0, reader = "sum", producer = "linear", why = several_users>
     ```
   }];
   let parameters = (ins "int64_t":$input, StringRefParameter<>:$reader,
-                        StringRefParameter<>:$producer, StringRefParameter<>:$why);
+                        StringRefParameter<>:$producer, EnumParameter<DL_NotFused>:$why);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 def DL_FusionEdges : TypedArrayAttrBase<DL_FusionEdgeAttr, "edges between fusions">;

@@ -37,20 +37,24 @@ static bool canReadPart(Operation *reader, Value tensor) {
          llvm::all_of(nest.spanReads, isPlain);
 }
 
-bool canWriteParts(dl::CatOp cat, int64_t alignment) {
+std::optional<dl::NotFused> whyNotWriteParts(dl::CatOp cat, int64_t alignment) {
   RankedTensorType whole = typeOf(cat.getY());
   dl::Layout layout = dl::getLayout(whole);
   unsigned dim = dl::joinedDim(cat);
-  if (layout.isTiled() || !isAligned(whole, dim, dl::getDims(whole)[dim], alignment))
-    return false;
-  return llvm::all_of(llvm::zip_equal(cat.getTensors(), dl::startsOf(cat)), [&](auto part) {
-    auto [tensor, start] = part;
-    bool isReadThere = llvm::all_of(tensor.getUsers(), [&, tensor = tensor](Operation *user) {
-      return user == cat || canReadPart(user, tensor);
-    });
-    return isReadThere && llvm::count(cat.getTensors(), tensor) == 1 &&
-           dl::getLayout(typeOf(tensor)) == layout && isAligned(whole, dim, start, alignment);
-  });
+  if (!isAligned(whole, dim, dl::getDims(whole)[dim], alignment))
+    return dl::NotFused::part_unaligned;
+  for (auto [tensor, start] : llvm::zip_equal(cat.getTensors(), dl::startsOf(cat))) {
+    if (layout.isTiled() || dl::getLayout(typeOf(tensor)) != layout)
+      return dl::NotFused::part_layout;
+    if (llvm::count(cat.getTensors(), tensor) > 1)
+      return dl::NotFused::part_twice;
+    if (!isAligned(whole, dim, start, alignment))
+      return dl::NotFused::part_unaligned;
+    for (Operation *user : tensor.getUsers())
+      if (user != cat && !canReadPart(user, tensor))
+        return dl::NotFused::part_read_dense;
+  }
+  return std::nullopt;
 }
 
 unsigned joinInPlace(FusionPlan &plan) {

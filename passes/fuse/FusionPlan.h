@@ -19,7 +19,7 @@
 namespace dlc {
 
 /// Why ops that read other ops are not in one group with them: by the reader and the value.
-using FusionEdges = llvm::DenseMap<std::pair<mlir::Operation *, mlir::Value>, std::string>;
+using FusionEdges = llvm::DenseMap<std::pair<mlir::Operation *, mlir::Value>, dl::NotFused>;
 
 /// A group of the plan. An op that no kernel computes (a weight, a view, a dl.cat whose tensors are
 /// written in place, the return) is one by itself.

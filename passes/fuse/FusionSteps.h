@@ -39,10 +39,10 @@ unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
 /// another.
 unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle);
 
-/// Returns true if kernels can write all tensors of `cat` where they lie in its result: all other
-/// ops that read them can read them there, all of them lie as the result does, and parts and rows
-/// begin at multiples of `alignment` bytes.
-bool canWriteParts(dl::CatOp cat, int64_t alignment);
+/// Why kernels cannot write all tensors of `cat` where they lie in its result; nullopt where they
+/// can: all other ops that read the tensors can read them there, all of them lie as the result does,
+/// and parts and rows begin at multiples of `alignment` bytes.
+std::optional<dl::NotFused> whyNotWriteParts(dl::CatOp cat, int64_t alignment);
 
 /// In-place concatenation: no kernel copies the tensors of a dl.cat that is in place. Returns how
 /// many there are.

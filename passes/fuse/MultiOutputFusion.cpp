@@ -81,7 +81,7 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
         !readsAtOwnIndex(reader, value))
       continue;
     // The kernel computes the values that a result is made of once for each result that it stores.
-    if (!whyTooLarge(*writer, reader, results.size()).empty() ||
+    if (whyTooLarge(*writer, reader, results.size()) ||
         plan.dependsThroughOther(reader, *writer))
       continue;
     plan.join(*writer, reader, results);

@@ -27,11 +27,11 @@ private:
   void copyRepetitions(Block &block);
   void copyUnpacking(Block &block);
   void copyMoves(Block &block);
-  bool isInPlace(dl::CatOp cat);
+  std::optional<dl::NotFused> whyNotInPlace(dl::CatOp cat);
   bool choosesAlongRows(const FusionGroup &producer, Value value, const LoopNest &nest) const;
   void group(Operation *op);
   void takeIn(FusionGroup &merged, Value operand, int64_t places,
-              llvm::function_ref<std::string(const FusionGroup &)> whyNot);
+              llvm::function_ref<std::optional<dl::NotFused>(const FusionGroup &)> whyNot);
   /// Returns true if the group is one permutation that leaves the bytes where they are: a view
   /// needs no kernel.
   bool isView(const FusionGroup &group) const {
@@ -107,28 +107,37 @@ void VerticalFusion::copyMoves(Block &block) {
   }
 }
 
-/// The tensors of `cat` are computed by kernels that can write them where they lie in its result.
-/// If all of them were only moved, the dl.cat would move them: one kernel in place of several.
-bool VerticalFusion::isInPlace(dl::CatOp cat) {
-  if (isSeparate || cat->hasAttr("dl.no_fuse") || weights.dependsOnWeightsAlone(cat.getY()))
-    return false;
+/// Why the kernels that compute the tensors of `cat` do not write them where they lie in its result;
+/// nullopt where they do. If all of them were only moved, the dl.cat would move them: one kernel in
+/// place of several.
+std::optional<dl::NotFused> VerticalFusion::whyNotInPlace(dl::CatOp cat) {
+  if (isSeparate)
+    return dl::NotFused::separate;
+  if (cat->hasAttr("dl.no_fuse"))
+    return dl::NotFused::no_fuse;
+  if (weights.dependsOnWeightsAlone(cat.getY()))
+    return dl::NotFused::at_load;
+  SmallVector<const FusionGroup *> producers;
   bool isComputed = false;
   for (Value tensor : cat.getTensors()) {
     auto number = numberOf.find(tensor.getDefiningOp());
     if (!tensor.getDefiningOp() || number == numberOf.end())
-      return false;
+      return dl::NotFused::part_not_computed;
     const FusionGroup &producer = groups[number->second];
     if (producer.isAlone || producer.weightOnly || isView(producer))
-      return false;
-    // A kernel does not read the buffer that it writes.
-    for (Operation *op : producer.ops)
-      for (Value operand : op->getOperands())
-        if (llvm::is_contained(cat.getTensors(), operand))
-          return false;
+      return dl::NotFused::part_not_computed;
+    producers.push_back(&producer);
     isComputed |=
         !llvm::all_of(producer.ops, onlyMoves) || tensor.getDefiningOp()->hasAttr("dl.no_fuse");
   }
-  return isComputed && canWriteParts(cat, oracle.alignmentOfParts());
+  // A kernel does not read the buffer that it writes.
+  for (const FusionGroup *producer : producers)
+    for (Operation *op : producer->ops)
+      for (Value operand : op->getOperands())
+        if (llvm::is_contained(cat.getTensors(), operand))
+          return dl::NotFused::part_reads_part;
+  return isComputed ? whyNotWriteParts(cat, oracle.alignmentOfParts())
+                    : dl::NotFused::part_not_computed;
 }
 
 /// `producer`, whose value `value` is, joins tensors along rows that a reduction, a window or a
@@ -159,8 +168,9 @@ bool VerticalFusion::choosesAlongRows(const FusionGroup &producer, Value value,
 
 /// Adds the group that computes `operand` to `merged`, which reads it in so many places, unless
 /// there is a reason against it.
-void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
-                            llvm::function_ref<std::string(const FusionGroup &)> whyNot) {
+void VerticalFusion::takeIn(
+    FusionGroup &merged, Value operand, int64_t places,
+    llvm::function_ref<std::optional<dl::NotFused>(const FusionGroup &)> whyNot) {
   Value source = pastViews(operand);
   auto number = numberOf.find(source.getDefiningOp());
   while (number != numberOf.end() && isView(groups[number->second])) {
@@ -170,12 +180,12 @@ void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
   if (!source.getDefiningOp() || number == numberOf.end())
     return;
   FusionGroup &producer = groups[number->second];
-  std::string why = isSeparate          ? "each op is to be a kernel of its own"
-                    : source != operand ? "its reader sees it with other dims, through a view"
-                    : producer.inPlace  ? "its tensors are written where they lie in it"
-                                        : whyNot(producer);
-  if (!why.empty()) {
-    edges[{merged.ops.front(), operand}] = std::move(why);
+  std::optional<dl::NotFused> notFused = isSeparate          ? dl::NotFused::separate
+                                         : source != operand ? dl::NotFused::reshaped
+                                         : producer.inPlace  ? dl::NotFused::in_place
+                                                             : whyNot(producer);
+  if (notFused) {
+    edges[{merged.ops.front(), operand}] = *notFused;
     return;
   }
   if (producer.root)
@@ -207,17 +217,20 @@ void VerticalFusion::group(Operation *op) {
     LoopNest nest = loops.getLoopNest();
     if (!nest.isMap())
       merged.root = op;
-    if (auto cat = dyn_cast<dl::CatOp>(op))
-      merged.inPlace = isInPlace(cat);
+    std::optional<dl::NotFused> notInPlace;
+    if (auto cat = dyn_cast<dl::CatOp>(op)) {
+      notInPlace = whyNotInPlace(cat);
+      merged.inPlace = !notInPlace;
+    }
     if (merged.inPlace)
       operands.clear();
     for (Value operand : operands)
       takeIn(merged, operand, placesRead(op, nest, operand), [&](const FusionGroup &producer) {
-        std::string why = whyNotFuse(producer, operand, merged, loops, nest);
-        if (why.empty() && choosesAlongRows(producer, operand, nest))
-          why = "each element of a row would choose among the tensors of the dl.cat: it is formed "
-                "first";
-        return why;
+        auto notFused = whyNotFuse(producer, operand, merged, loops, nest);
+        if (!notFused && choosesAlongRows(producer, operand, nest))
+          return std::optional(dl::NotFused::joined_rows);
+        // A dl.cat would rather have its tensors written in place than compute them.
+        return notFused && notInPlace ? notInPlace : notFused;
       });
   }
   llvm::sort(merged.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

@@ -39,34 +39,35 @@ static bool waitsFor(FusionPlan &plan, PlannedFusion &earlier, Operation *op, un
 }
 
 /// Why `upper`, a layer by itself whose gates are a product of what a layer gives, does not run in
-/// waves with that; empty where it has joined it.
-static std::string joinBelow(FusionPlan &plan, PlannedFusion &upper, RecurrentOpInterface layer,
-                             const ScheduleOracle &oracle) {
+/// waves with that; nullopt where it has joined it.
+static std::optional<dl::NotFused> joinBelow(FusionPlan &plan, PlannedFusion &upper,
+                                             RecurrentOpInterface layer,
+                                             const ScheduleOracle &oracle) {
   dl::LinearOp product = productOfGates(layer);
   PlannedFusion &between = *plan.groupOf(product.getResult()),
                 &lower = *plan.groupOf(product.getX());
   if (product->hasAttr("dl.no_fuse"))
-    return "the model asks for a kernel of its own";
-  if (std::string why = whyNotInWaves(layer); !why.empty())
-    return why;
+    return dl::NotFused::no_fuse;
+  if (auto notFused = whyNotInWaves(layer))
+    return notFused;
   SmallVector<RecurrentOpInterface> layers = layersOf(lower);
   if (layers.empty() || layers.back() != layerBelow(layer))
-    return "the layer below shares its kernel with others";
+    return dl::NotFused::layer_shared;
   if (between.ops.size() != 1 || plan.isReadByOthers(product, {&upper, &between}))
-    return "others read the product between the layers, or are computed with it";
+    return dl::NotFused::layer_read;
   unsigned gates = layer.getRecurrence().gates, x = product.getXMutable().getOperandNumber();
   if (waitsFor(plan, lower, layer, gates) || waitsFor(plan, lower, product, x))
-    return "it needs more of the layer below than y, after the last step";
+    return dl::NotFused::layer_end;
   layers.push_back(layer);
   if (!oracle.runsInWaves(layers))
-    return "its steps take less time after those of the layer below than in waves with them";
+    return dl::NotFused::slower_waves;
   SmallVector<Value> results(upper.results.begin(), upper.results.end());
   for (Value result : lower.results)
     if (plan.isReadByOthers(result, {&between}))
       results.push_back(result);
   plan.join(between, upper, upper.results);
   plan.join(lower, upper, results);
-  return "";
+  return std::nullopt;
 }
 
 unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle) {
@@ -75,12 +76,11 @@ unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &
     SmallVector<RecurrentOpInterface> layers = layersOf(*group);
     if (layers.size() != 1 || !layerBelow(layers.front()))
       continue;
-    std::string why = joinBelow(plan, *group, layers.front(), oracle);
-    if (why.empty())
-      ++joined;
-    else
+    if (auto notFused = joinBelow(plan, *group, layers.front(), oracle))
       edges[{layers.front(), layers.front()->getOperand(layers.front().getRecurrence().gates)}] =
-          std::move(why);
+          *notFused;
+    else
+      ++joined;
   }
   return joined;
 }

@@ -20,8 +20,9 @@ namespace {
 class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
   void runOnOperation() override;
 
-  /// Makes `operand` read its value in `layout`.
-  void require(OpOperand &operand, const dl::Layout &layout);
+  /// Makes `operand` read its value in `layout`. `producer` is the rule of the op that computes the
+  /// value; null for what comes from outside, or of weights alone.
+  void require(OpOperand &operand, const dl::Layout &layout, const LayoutRule *producer);
 
   /// Converts made so far, so that each value is converted once.
   llvm::DenseMap<std::pair<Value, Type>, Value> converted;
@@ -31,7 +32,17 @@ class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
+/// Why `operand` does not read its value where it lies.
+static dl::Converted whyConverted(const OpOperand &operand, const LayoutRule *producer) {
+  if (isa<BlockArgument>(operand.get()))
+    return dl::Converted::taken;
+  if (operand.getOwner()->hasTrait<OpTrait::IsTerminator>())
+    return dl::Converted::returned;
+  return producer && producer->result ? dl::Converted::fixed : dl::Converted::cheapest;
+}
+
+void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout,
+                            const LayoutRule *producer) {
   Value value = operand.get();
   auto type = dl::withLayout(typeOf(value), layout);
   if (type == value.getType())
@@ -40,7 +51,8 @@ void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
   if (!convert) {
     OpBuilder builder(operand.getOwner());
     builder.setInsertionPointAfterValue(value);
-    convert = dl::ConvertLayoutOp::create(builder, operand.getOwner()->getLoc(), type, value);
+    auto why = dl::ConvertedAttr::get(&getContext(), whyConverted(operand, producer));
+    convert = dl::ConvertLayoutOp::create(builder, operand.getOwner()->getLoc(), type, value, why);
     ++numConverts;
   }
   operand.set(convert);
@@ -62,11 +74,12 @@ void AssignLayouts::runOnOperation() {
       continue;
     dl::Layout result = op.getNumResults() > 0 ? choice.layoutOf(op.getResult(0)) : dl::Layout();
     for (OpOperand &operand : op.getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
       // Other ops read what lies otherwise where it lies.
       unsigned number = operand.getOperandNumber();
       if (rule->operands[number].kind == OperandRule::fixed || isa<dl::ReshapeOp>(op))
         if (auto wanted = rule->wanted(&op, number, result))
-          require(operand, *wanted);
+          require(operand, *wanted, producer ? choice.ruleOf(producer) : nullptr);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "ir/analysis/PooledProduct.h"
 #include "ir/analysis/SideBySide.h"
 #include "ir/analysis/StackedLayers.h"
+#include "ir/dl/structure/Reasons.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -127,8 +128,8 @@ static LogicalResult verifyStack(FusionOp fusion) {
       continue;
     if (below && layerBelow(layer) != below)
       return op.emitOpError("does not read a product of the layer before it in its fusion");
-    if (std::string why = below ? whyNotInWaves(layer) : ""; !why.empty())
-      return op.emitOpError("is in one fusion with the layer below: ") << why;
+    if (auto notFused = below ? whyNotInWaves(layer) : std::nullopt)
+      return op.emitOpError("is in one fusion with the layer below: ") << reasonOf(*notFused).why;
     below = layer;
   }
   return success();

@@ -41,13 +41,16 @@ def DL_ConvertLayoutOp : DL_Op<"convert_layout", "",
     [Pure, DeclareOpInterfaceMethods<LoopNestOpInterface, ["emitResult"]>]> {
   let summary = "The same tensor in another physical layout";
   let description = [{
-    Inserted by the layout phase and by schedules that want packed weights; users never write it.
+    Inserted by the layout phase, which says `why`, and by schedules that want packed weights; users
+    never write it.
     ```mlir
     %y = dl.convert_layout %x : (tensor<8x3x4x4xf32>) -> tensor<8x3x4x4xf32, #dl.t<[8, 3, 4, 4], order = [0, 2, 3, 1]>>
     ```
   }];
-  let arguments = (ins DL_AnyTensor:$x);
+  let arguments = (ins DL_AnyTensor:$x, OptionalAttr<DL_ConvertedAttr>:$why);
   let results = (outs DL_AnyTensor:$y);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$x),
+                            [{ build($_builder, $_state, type, x, /*why=*/{}); }]>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -223,7 +223,7 @@ func.func @fusion_in_place_reads(%s: tensor<2x8xf32>, %at: tensor<i64>) {
 
 func.func @fusion_edge_number(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{has an edge for input 1; expected one of its 1}}
-  %y = dl.fusion (%x) {edges = [#dl.edge<input = 1, reader = "relu", producer = "exp", why = "so">]} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = dl.fusion (%x) {edges = [#dl.edge<input = 1, reader = "relu", producer = "exp", why = several_users>]} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %0 = dl.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     dl.yield %0 : tensor<4x8xf32>
@@ -235,7 +235,7 @@ func.func @fusion_edge_number(%x: tensor<4x8xf32>) {
 
 func.func @fusion_edge_writer(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{has an edge for input 0, which no other fusion writes}}
-  %y = dl.fusion (%x) {edges = [#dl.edge<input = 0, reader = "relu", producer = "exp", why = "so">]} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = dl.fusion (%x) {edges = [#dl.edge<input = 0, reader = "relu", producer = "exp", why = several_users>]} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %0 = dl.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     dl.yield %0 : tensor<4x8xf32>

@@ -8,7 +8,7 @@
 // CHECK: %[[Y:.*]] = dlx.alloc {{.*}} : <tensor<8x48xf32>>
 // CHECK-NEXT: dlx.launch @linear_into_cat(%{{.*}}) -> (%[[Y]])
 // CHECK-NEXT: dlx.launch @linear_relu_into_cat(%{{.*}}) -> (%[[Y]])
-// CHECK: dlx.launch @linear(%[[Y]], %{{.*}}) -> (%{{.*}}) {edges = [#dl.edge<input = 0, reader = "linear", producer = "cat", why = "
+// CHECK: dlx.launch @linear(%[[Y]], %{{.*}}) -> (%{{.*}}) {edges = [#dl.edge<input = 0, reader = "linear", producer = "cat", why = in_place
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.kernel @linear_into_cat attributes {{{.*}}part = #dlx.part<dim = 1, within = #[[FIRST]]>} {
 // CHECK: dlx.kernel @linear_relu_into_cat attributes {{{.*}}part = #dlx.part<dim = 1, within = #[[SECOND]]>} {
@@ -49,7 +49,7 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
 
 // It is a kernel: the model returns a part.
 // CHECK-LABEL: dlx.program @Returned
-// CHECK-COUNT-1: dlx.launch @cat(
+// CHECK-COUNT-1: dlx.launch @cat({{.*}}why = part_read_dense
 module {
   func.func @Returned(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x32xf32>, tensor<8x16xf32>) {
     %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
@@ -63,7 +63,7 @@ module {
 
 // It is a kernel: an input of the model is a part, and what the caller gives lies where it lies.
 // CHECK-LABEL: dlx.program @Input
-// CHECK-COUNT-1: dlx.launch @cat(
+// CHECK-COUNT-1: dlx.launch @cat({{.*}}why = part_not_computed
 module {
   func.func @Input(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>) -> tensor<8x32xf32> {
     %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
@@ -76,7 +76,7 @@ module {
 
 // It is a kernel on the GPU: rows of 40 + 12 bytes would begin between its vectors. The CPU stores its own where they come to lie.
 // CHECK-LABEL: dlx.program @Unaligned
-// CHECK-COUNT-1: dlx.launch @cat(
+// CHECK-COUNT-1: dlx.launch @cat({{.*}}why = part_unaligned
 // CPU-LABEL: dlx.program @Unaligned
 // CPU-NOT: dlx.launch @cat(
 // CPU: dlx.kernel
@@ -93,7 +93,7 @@ module {
 
 // It is a kernel: the text says so.
 // CHECK-LABEL: dlx.program @Asked
-// CHECK-COUNT-1: dlx.launch @cat(
+// CHECK-COUNT-1: dlx.launch @cat({{.*}}why = no_fuse
 module {
   func.func @Asked(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> tensor<8x32xf32> {
     %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
@@ -197,7 +197,7 @@ module {
 // A tensor that is computed, not only moved, is formed first.
 // CHECK-LABEL: dlx.program @Computed
 // CHECK: dlx.launch @relu(
-// CHECK: dlx.launch @cat(%{{.*}}) -> (%{{.*}}) {edges = [#dl.edge<input = {{[01]}}, reader = "cat", producer = "relu", why = "it is read at indices that may lie outside it, so that it is formed first">]}
+// CHECK: dlx.launch @cat(%{{.*}}) -> (%{{.*}}) {edges = [#dl.edge<input = {{[01]}}, reader = "cat", producer = "relu", why = part_not_computed>]}
 module {
   func.func @Computed(%x: tensor<8x16xf32>) -> tensor<8x32xf32> {
     %a = dl.relu %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -216,7 +216,7 @@ module {
 // CHECK: dlx.kernel
 // CPU-LABEL: dlx.program @Rows
 // CPU: dlx.launch @slice_slice_cat(
-// CPU: dlx.launch @softmax({{.*}}why = "each element of a row would choose among the tensors of the dl.cat: it is formed first"
+// CPU: dlx.launch @softmax({{.*}}why = joined_rows
 // CPU: dlx.launch @slice_slice_cat_softmax(
 // CPU-NOT: dlx.launch
 // CPU: dlx.kernel
@@ -240,7 +240,7 @@ module {
 // CHECK-LABEL: dlx.program @ReadWhole
 // CHECK: dlx.launch @linear_into_cat(
 // CHECK-NEXT: dlx.launch @linear_into_cat_0(
-// CHECK: dlx.launch @relu({{.*}}producer = "cat", why = "its tensors are written where they lie in it"
+// CHECK: dlx.launch @relu({{.*}}producer = "cat", why = in_place
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.kernel
 module {
@@ -285,7 +285,7 @@ module {
 
 // It is a kernel: a product reads a part, and reads dense rows.
 // CHECK-LABEL: dlx.program @ReadByProduct
-// CHECK: dlx.launch @cat(
+// CHECK: dlx.launch @cat({{.*}}why = part_read_dense
 // CHECK-NOT: into_cat
 // CPU-LABEL: dlx.program @ReadByProduct
 // CPU: dlx.launch @cat(
@@ -304,7 +304,7 @@ module {
 
 // It is a kernel: the one of a part would read another part of the buffer that it writes.
 // CHECK-LABEL: dlx.program @PartOfPart
-// CHECK: dlx.launch @{{.*}}cat(
+// CHECK: dlx.launch @{{.*}}cat({{.*}}why = part_reads_part
 // CHECK-NOT: into_cat
 // CPU-LABEL: dlx.program @PartOfPart
 // CPU: dlx.launch @cat(
@@ -342,5 +342,33 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
     %e = dl.exp %b : (tensor<?x16xf32, #n>) -> tensor<?x16xf32, #n>
     %f = dl.cat %d, %e : (tensor<?x16xf32, #n>, tensor<?x16xf32, #n>) -> tensor<?x16xf32, #m>
     return %c, %f : tensor<?x16xf32, #m>, tensor<?x16xf32, #m>
+  }
+}
+
+// -----
+
+// It is a kernel: a tensor is in it twice.
+// CHECK-LABEL: dlx.program @Twice
+// CHECK: dlx.launch @cat({{.*}}why = part_twice
+module {
+  func.func @Twice(%x: tensor<8x16xf32>, %v: tensor<16x16xf32>) -> tensor<8x32xf32> {
+    %a = dl.linear %x, %v : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %c = dl.cat %a, %a {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+    return %c : tensor<8x32xf32>
+  }
+}
+
+// -----
+
+// It is a kernel: a tensor lies otherwise than the result.
+// CHECK-LABEL: dlx.program @Layouts
+// CHECK: dlx.launch @cat({{.*}}why = part_layout
+#channelsLast = #dl.t<[1, 8, 4, 4], order = [0, 2, 3, 1]>
+module {
+  func.func @Layouts(%x: tensor<1x8x4x4xf32>, %w: tensor<8x8x1x1xf32>) -> tensor<1x16x4x4xf32> {
+    %a = dl.conv2d %x, %w : (tensor<1x8x4x4xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x4x4xf32, #channelsLast>
+    %b = dl.conv2d %x, %w : (tensor<1x8x4x4xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x4x4xf32>
+    %c = dl.cat %a, %b {dim = 1 : i64} : (tensor<1x8x4x4xf32, #channelsLast>, tensor<1x8x4x4xf32>) -> tensor<1x16x4x4xf32>
+    return %c : tensor<1x16x4x4xf32>
   }
 }

@@ -9,7 +9,7 @@
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.mul
 // CHECK-NEXT: dl.yield
-// CHECK: dl.fusion({{.*}}) {edges = [#dl.edge<input = 0, reader = "relu", producer = "mul", why = "each op is to be a kernel of its own">]}
+// CHECK: dl.fusion({{.*}}) {edges = [#dl.edge<input = 0, reader = "relu", producer = "mul", why = separate>]}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.relu
 // CHECK-NEXT: dl.yield

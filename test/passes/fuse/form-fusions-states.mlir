@@ -14,7 +14,7 @@
 // PROGRAM: ^bb0(%[[X:.*]]: !dlx.buffer<tensor<2x3xf32>>, %[[AT:.*]]: !dlx.buffer<tensor<i64>>, %[[S:.*]]: !dlx.buffer<tensor<2x8xf32>>):
 // PROGRAM-NEXT: dlx.launch @update_slice_in_place(%[[S]], %[[AT]], %[[X]]) -> (%[[S]])
 // PROGRAM-NEXT: %[[Y:.*]] = dlx.alloc
-// PROGRAM-NEXT: dlx.launch @relu(%[[S]]) -> (%[[Y]]) {edges = [#dl.edge<input = 0, reader = "relu", producer = "update_slice", why = "its value has several users: it is computed once and kept">]}
+// PROGRAM-NEXT: dlx.launch @relu(%[[S]]) -> (%[[Y]]) {edges = [#dl.edge<input = 0, reader = "relu", producer = "update_slice", why = several_users>]}
 // PROGRAM: dlx.return %[[Y]], %[[S]]
 // PROGRAM: dlx.kernel @update_slice_in_place attributes {in_place, kind = #dlx.kind<map>}
 func.func @update(%x: tensor<2x3xf32>, %at: tensor<i64>, %s: tensor<2x8xf32> {dl.state}) -> (tensor<2x8xf32>, tensor<2x8xf32> {dl.state}) {

@@ -7,7 +7,7 @@
 // CHECK: %[[CONV:.*]] = dl.fusion(
 // CHECK: dl.conv2d
 // CHECK: %[[ROWS:.*]] = dl.permute %[[CONV]] {dims = array<i64: 0, 2, 3, 1>} : {{.*}} -> tensor<?x4x4x16xf32
-// CHECK: dl.fusion(%[[ROWS]]) {edges = [#dl.edge<input = 0, reader = "softmax", producer = "conv2d", why = "its reader sees it with other dims, through a view">]}
+// CHECK: dl.fusion(%[[ROWS]]) {edges = [#dl.edge<input = 0, reader = "softmax", producer = "conv2d", why = reshaped>]}
 // CHECK-NOT: dl.permute
 // PROGRAM-LABEL: dlx.program @channels_last
 // PROGRAM: dlx.view {{.*}} : <tensor<?x16x4x4xf32, #dl.t<[s0, 16, 4, 4], order = [0, 2, 3, 1]>>> -> <tensor<?x4x4x16xf32, #dl.t<[s0, 4, 4, 16]>>>

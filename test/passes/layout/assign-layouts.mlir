@@ -8,7 +8,7 @@ module @cpu {
 // CHECK: dl.relu {{.*}} -> tensor<2x8x6x6xf32, #dl.t<[2, 8, 6, 6], order = [0, 2, 3, 1]>>
 // CHECK: dl.max_pool2d {{.*}} -> tensor<2x8x3x3xf32, #dl.t<[2, 8, 3, 3], order = [0, 2, 3, 1]>>
 // CHECK: %[[CAT:.*]] = dl.cat {{.*}} -> tensor<2x16x3x3xf32, #dl.t<[2, 16, 3, 3], order = [0, 2, 3, 1]>>
-// CHECK: %[[Y:.*]] = dl.convert_layout %[[CAT]] : {{.*}} -> tensor<2x16x3x3xf32>
+// CHECK: %[[Y:.*]] = dl.convert_layout %[[CAT]] {why = #dl<converted returned>} : {{.*}} -> tensor<2x16x3x3xf32>
 // CHECK: return %[[Y]]
 func.func @region(%x: tensor<2x3x8x8xf32>) -> tensor<2x16x3x3xf32> {
   %w = dl.weight "w" : tensor<8x3x3x3xf32>
@@ -21,12 +21,12 @@ func.func @region(%x: tensor<2x3x8x8xf32>) -> tensor<2x16x3x3xf32> {
 
 // Many row-major channels are converted, once for both readers; so is what a reshape reads.
 // CHECK-LABEL: @edges
-// CHECK: %[[X:.*]] = dl.convert_layout %arg0
+// CHECK: %[[X:.*]] = dl.convert_layout %arg0 {why = #dl<converted taken>}
 // CHECK-NOT: dl.convert_layout
 // CHECK: dl.conv2d %[[X]]
 // CHECK: dl.conv2d %[[X]]
 // CHECK: %[[SUM:.*]] = dl.add {{.*}} order = [0, 2, 3, 1]
-// CHECK: %[[ROWS:.*]] = dl.convert_layout %[[SUM]] : {{.*}} -> tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>
+// CHECK: %[[ROWS:.*]] = dl.convert_layout %[[SUM]] {why = #dl<converted cheapest>} : {{.*}} -> tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>
 // CHECK: dl.reshape %[[ROWS]]
 func.func @edges(%x: tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>) -> tensor<?x512xf32, #dl.t<[s0, 512]>> {
   %w = dl.weight "w" : tensor<8x16x1x1xf32>
@@ -107,7 +107,7 @@ func.func @regions(%x: tensor<1x16x8x8xf32>, %b: tensor<8x5xf32>, %c: tensor<1x5
 
 // Three channels of floats stay row-major; of integers, which are multiplied in pairs of neighbours, they lie last.
 // CHECK-LABEL: @few_channels
-// CHECK: %[[X:.*]] = dl.convert_layout %arg0 : (tensor<1x3x8x8xi32>) -> tensor<1x3x8x8xi32, #dl.t<[1, 3, 8, 8], order = [0, 2, 3, 1]>>
+// CHECK: %[[X:.*]] = dl.convert_layout %arg0 {why = #dl<converted taken>} : (tensor<1x3x8x8xi32>) -> tensor<1x3x8x8xi32, #dl.t<[1, 3, 8, 8], order = [0, 2, 3, 1]>>
 // CHECK-NEXT: dl.conv2d %[[X]],
 // CHECK: dl.conv2d %arg2,
 func.func @few_channels(%x: tensor<1x3x8x8xi32>, %w: tensor<16x3x3x3xi32>, %f: tensor<1x3x8x8xf32>, %v: tensor<16x3x3x3xf32>) -> (tensor<1x16x6x6xi32>, tensor<1x16x6x6xf32>) {
@@ -173,7 +173,7 @@ func.func @patches(%x: tensor<1x3x8x8xf32>, %w: tensor<32x3x1x1xf32>, %v: tensor
 
 // Channels and pixels that become one dim do not lie in order: the image is converted, once.
 // CHECK-LABEL: @joined
-// CHECK: %[[X:.*]] = dl.convert_layout {{.*}} -> tensor<1x32x8x8xf32>
+// CHECK: %[[X:.*]] = dl.convert_layout {{.*}} {why = #dl<converted fixed>} {{.*}} -> tensor<1x32x8x8xf32>
 // CHECK-NOT: dl.convert_layout
 // CHECK: dl.reshape %[[X]] {{.*}} -> tensor<1x2048xf32>
 func.func @joined(%x: tensor<1x3x8x8xf32>, %w: tensor<32x3x1x1xf32>) -> tensor<1x2048xf32> {

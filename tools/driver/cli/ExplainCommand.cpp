@@ -15,8 +15,9 @@
 
 static constexpr const char *kFooter =
     R"(For each kernel of a run: the lines of the model that it computes, the plan that it runs by and
-those that were estimated to be slower, which of its tensors are not row-major, and for each value
-that it reads of another kernel why the two are not one.
+those that were estimated to be slower (--force-plan of compile takes one of them), which of its
+tensors are not row-major, why it converts a tensor to another layout, and for each value that it
+reads of another kernel why the two are not one; and what would change it.
 
 Examples:
   dlc explain model.bin
@@ -35,7 +36,7 @@ struct ExplainOptions {
 /// Why a kernel reads what another one writes; launches of one kernel often have the same reasons.
 struct Reason {
   uint32_t writer;
-  std::string reader, producer, why;
+  std::string reader, producer, why, change;
   int64_t launches = 0;
 };
 
@@ -74,7 +75,8 @@ static std::vector<std::pair<uint32_t, Explained>> explain(const schema::Program
       if (known == explained.reasons.end())
         known = explained.reasons.insert(
             explained.reasons.end(),
-            {edge.writer(), edge.reader()->str(), edge.producer()->str(), edge.why()->str()});
+            {edge.writer(), edge.reader()->str(), edge.producer()->str(), edge.why()->str(),
+             edge.change() ? edge.change()->str() : ""}); // older compilers wrote none
       ++known->launches;
     }
   }
@@ -104,6 +106,11 @@ static std::string timesOf(int64_t count) {
   return count == 1 ? "1 launch" : std::to_string(count) + " launches";
 }
 
+/// The end of a line: why something is so, and what would change it.
+static std::string describeReason(const std::string &why, const std::string &change) {
+  return ": " + why + (change.empty() ? "" : "; what would change it: " + change) + "\n";
+}
+
 static void describeProgram(const schema::Program &program,
                             const std::vector<std::pair<uint32_t, Explained>> &kernels,
                             std::string &out) {
@@ -116,12 +123,17 @@ static void describeProgram(const schema::Program &program,
     for (uint32_t i = 0, count = sizeOf(explained.kernel->layouts()); i < count; ++i)
       out += (i == 0 ? "    layout: " : ", ") + explained.kernel->layouts()->Get(i)->str() +
              (i + 1 == count ? "\n" : "");
+    for (uint32_t i = 0; i < sizeOf(explained.kernel->converts()); ++i) {
+      const schema::Convert &convert = *explained.kernel->converts()->Get(i);
+      out += "    converts " + convert.tensor()->str() + " from " + convert.from()->str() + " to " +
+             convert.to()->str() + describeReason(convert.why()->str(), convert.change()->str());
+    }
     for (const Reason &reason : explained.reasons) {
       out += "    '" + reason.reader + "' is not fused with '" + reason.producer + "' of " +
              rt::quoted(program.kernels()->Get(reason.writer)->name()->str());
       if (reason.launches != explained.launches)
         out += ", " + timesOf(reason.launches);
-      out += ": " + reason.why + "\n";
+      out += describeReason(reason.why, reason.change);
     }
     if (!explained.copied.empty())
       out += "    copies the state that it updates: " + explained.copied + "\n";
@@ -153,6 +165,18 @@ static void writeJson(const schema::Program &program,
     strings("layers", kernel.layers());
     strings("ops", kernel.ops());
     strings("layouts", kernel.layouts());
+    json.beginArray("converts");
+    for (uint32_t i = 0; i < sizeOf(kernel.converts()); ++i) {
+      const schema::Convert &convert = *kernel.converts()->Get(i);
+      json.beginObject()
+          .string("tensor", convert.tensor()->str())
+          .string("from", convert.from()->str())
+          .string("to", convert.to()->str())
+          .string("why", convert.why()->str())
+          .string("change", convert.change()->str())
+          .endObject();
+    }
+    json.endArray();
     if (kernel.plan()) {
       json.beginObject("plan");
       writePlan(*kernel.plan());
@@ -169,6 +193,7 @@ static void writeJson(const schema::Program &program,
           .string("producer", reason.producer)
           .string("kernel", program.kernels()->Get(reason.writer)->name()->str())
           .string("why", reason.why)
+          .string("change", reason.change)
           .integer("launches", reason.launches)
           .endObject();
     json.endArray();

@@ -4,6 +4,7 @@
 #include "tools/driver/inspect/FusionRemarks.h"
 
 #include "ir/dl/DLOps.h"
+#include "ir/dl/structure/Reasons.h"
 #include "ir/dlx/DLXOps.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -83,7 +84,7 @@ void FusionRemarks::collect(dlx::LaunchOp launch, SymbolTable &symbols, StringRe
       if (llvm::is_contained(op.getOperands(), input))
         reader = &op;
     note({placeIn(launch, reader), placeIn(writer, producer), edge.getReader(), edge.getProducer(),
-          edge.getWhy()},
+          dl::reasonOf(edge.getWhy()).why},
          target);
   }
   if (launch.getCopied()) {
