@@ -654,6 +654,10 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     is a kernel, in place of one for each. In place it remains as an op outside fusions. Vertical
     fusion decides on it; what reads it, and what computes its tensors, joins nothing across it.
 
+    What a map computes for several readers, all of which can compute it, is computed by each of
+    them where that is estimated to be faster than to store it: its kernel is gone, and what it
+    writes and they read.
+
     Where groups are joined, no path may lead from one of the two to the other through a third
     kernel, and values between the two are rounded to their dtype no more. Fusions come in an
     order in which what each reads is above it, as close to that of the ops as possible. Each says
@@ -668,6 +672,8 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
                     Statistic<"numPooled", "pooled", "Poolings that became part of a convolution">,
                     Statistic<"numReaders", "readers",
                               "Maps that became part of the kernel of what they read">,
+                    Statistic<"numRecomputed", "recomputed",
+                              "Maps that each of their readers computes">,
                     Statistic<"numInPlace", "in-place",
                               "Concatenations whose parts are written in place">,
                     Statistic<"numSideBySide", "side-by-side",

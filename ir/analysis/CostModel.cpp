@@ -12,6 +12,8 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc {
@@ -172,6 +174,17 @@ dl::Dim flopsOf(LineOpInterface op) {
   if (kind == LineWork::Kind::suppress)
     return dl::normalize(elements * work.count * (kOverlapFlops / 2));
   return dl::normalize(elements * (kind == LineWork::Kind::order ? kOrderFlops : 1));
+}
+
+std::optional<int64_t> usualOrMiddle(AffineExpr expr, ArrayRef<dl::Range> symbols) {
+  if (auto usual = dl::usualOf(expr, symbols))
+    return std::max<int64_t>(1, *usual);
+  auto range = dl::rangeOf(expr, symbols);
+  if (!range)
+    return std::nullopt;
+  double least = double(std::max<int64_t>(range->min, 1)),
+         most = double(std::max<int64_t>(range->max, 1));
+  return std::max<int64_t>(1, static_cast<int64_t>(std::sqrt(least * most)));
 }
 
 int64_t bytesPerElement(RankedTensorType type) {

@@ -31,6 +31,9 @@ dl::Dim flopsOf(RecurrentOpInterface op);
 dl::Dim flopsOf(LineOpInterface op);
 /// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.
 Cost costOf(mlir::Block &block);
+/// `expr` at the usual sizes of the symbols, where they have some, else in the geometric middle of
+/// its range; at least 1, nullopt where unbounded.
+std::optional<int64_t> usualOrMiddle(mlir::AffineExpr expr, llvm::ArrayRef<dl::Range> symbols);
 /// Bytes that an element of `type` takes in memory: bools take one.
 int64_t bytesPerElement(mlir::RankedTensorType type);
 /// Bytes of `type` in memory, tails of tiles included.

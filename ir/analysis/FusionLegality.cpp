@@ -383,6 +383,18 @@ std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
   return std::nullopt;
 }
 
+std::optional<dl::NotFused> whyNotCompute(const FusionGroup &producer, Value value,
+                                          const FusionGroup &consumer, LoopNestOpInterface reader,
+                                          const LoopNest &nest) {
+  if (isKeptOut(reader))
+    return dl::NotFused::no_fuse;
+  if (readsNarrowOperand(reader))
+    return dl::NotFused::narrow_operand;
+  if (auto notFused = whyTooLarge(producer, consumer, placesRead(reader, nest, value)))
+    return notFused;
+  return whyNotPrologue(producer, value, reader, nest);
+}
+
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
                                        const FusionGroup &consumer, dl::AttentionOp reader) {
   auto notFused = whyNotJoin(producer, value, consumer, reader, /*places=*/1, /*isFree=*/false);

@@ -84,6 +84,12 @@ std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value 
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
                                        const FusionGroup &consumer, dl::AttentionOp reader);
 
+/// Why `reader`, which ends the fusion `consumer` and has the loops `nest`, cannot compute `value` by a
+/// copy of `producer`, a map, that is its own; nullopt where it can.
+std::optional<dl::NotFused> whyNotCompute(const FusionGroup &producer, mlir::Value value,
+                                          const FusionGroup &consumer, LoopNestOpInterface reader,
+                                          const LoopNest &nest);
+
 } // namespace dlc
 
 #endif // DLC_IR_ANALYSIS_FUSIONLEGALITY_H

@@ -40,6 +40,8 @@ void FormFusions::runOnOperation() {
     if (oracle->poolsProducts())
       numPooled += joinPoolings(plan);
     numReaders += joinReaders(plan, *oracle);
+    numRecomputed += recomputeForReaders(
+        plan, edges, *oracle, dl::symbolRanges(getOperation()->getParentOfType<ModuleOp>()));
     numSideBySide += joinRecurrences(plan, *oracle);
     if (oracle->hasWaves())
       numSideBySide += joinLayers(plan, edges, *oracle);

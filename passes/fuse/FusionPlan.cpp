@@ -54,6 +54,20 @@ bool FusionPlan::isReadByOthers(Value value, ArrayRef<PlannedFusion *> groups) c
                       [&](Operation *user) { return !llvm::is_contained(groups, groupOf(user)); });
 }
 
+bool FusionPlan::writesPart(const PlannedFusion &group) const {
+  return llvm::any_of(group.results.front().getUsers(),
+                      [&](Operation *user) { return groupOf(user)->inPlace; });
+}
+
+bool FusionPlan::readsPart(const PlannedFusion &group) const {
+  return llvm::any_of(group.inputs(), [&](Value input) {
+    PlannedFusion *producer = groupOf(input);
+    return producer && producer->isKernel && !producer->inPlace &&
+           llvm::is_contained(producer->results, input) && producer->results.size() == 1 &&
+           writesPart(*producer);
+  });
+}
+
 bool FusionPlan::isViewOfPlan(Operation *op) const {
   return keepsBytes(op) && !groupOf(op)->isKernel;
 }
@@ -183,6 +197,30 @@ void FusionPlan::join(PlannedFusion &writer, PlannedFusion &reader, ArrayRef<Val
   reader.isJoined = true;
   writer.ops.clear();
   writer.results.clear();
+}
+
+void FusionPlan::copyInto(const PlannedFusion &writer, OpOperand &read, IRMapping &copies) {
+  auto reader = cast<LoopNestOpInterface>(read.getOwner());
+  PlannedFusion &group = *groupOf(reader);
+  OpBuilder builder(reader);
+  SmallVector<Operation *> ops;
+  for (Operation *op : writer.ops) {
+    ops.push_back(builder.clone(*op, copies));
+    owners[ops.back()] = &group;
+  }
+  group.addBodies(writer, placesRead(reader, reader.getLoopNest(), read.get()));
+  group.ops.insert(group.ops.begin(), ops.begin(), ops.end());
+  group.isJoined = true;
+  read.set(copies.lookup(read.get()));
+}
+
+void FusionPlan::erase(PlannedFusion &group) {
+  for (Operation *op : llvm::reverse(group.ops)) {
+    owners.erase(op);
+    op->erase();
+  }
+  group.ops.clear();
+  group.results.clear();
 }
 
 void FusionPlan::updateInPlace(PlannedFusion &group, Value state) {

@@ -11,6 +11,7 @@
 
 #include "ir/analysis/FusionLegality.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -60,6 +61,12 @@ public:
   /// Returns true if a group other than `groups` reads `value`, or the model returns it.
   bool isReadByOthers(mlir::Value value, llvm::ArrayRef<PlannedFusion *> groups) const;
 
+  /// Returns true if the one result of `group` is written where it lies in a dl.cat, whose kernels
+  /// neither store another nor read what else they may write there.
+  bool writesPart(const PlannedFusion &group) const;
+  /// Returns true if `group` reads a tensor that is written where it lies in a dl.cat.
+  bool readsPart(const PlannedFusion &group) const;
+
   /// Returns true if `later` depends on `earlier`, perhaps through others.
   bool depends(PlannedFusion &later, PlannedFusion &earlier);
   /// The same through a third group: the two cannot be one.
@@ -68,6 +75,11 @@ public:
   /// Makes one group of two, which stores `results`. `reader` does not depend on `writer` through
   /// others.
   void join(PlannedFusion &writer, PlannedFusion &reader, llvm::ArrayRef<mlir::Value> results);
+  /// Gives the group that makes `read` a copy of `writer`, a map, whose one result it reads there, so
+  /// that it computes the value itself. `copies` says of what each copy is one.
+  void copyInto(const PlannedFusion &writer, mlir::OpOperand &read, mlir::IRMapping &copies);
+  /// Erases `group`, whose results nothing reads any more, and its ops.
+  void erase(PlannedFusion &group);
   /// Lets `group` write its result where `state` lies, after all others that read the state. None
   /// of these depends on the group.
   void updateInPlace(PlannedFusion &group, mlir::Value state);

@@ -30,6 +30,12 @@ unsigned joinPoolings(FusionPlan &plan);
 /// results are stored where others read the first one too. Returns how many did.
 unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 
+/// Recomputation: each reader of what a map computes does so itself, and the map has no kernel, where
+/// all of them can and this is estimated to be faster by clearly more than estimates are wrong. What
+/// `edges` say of the map is then said of its copies. Returns how many maps have no kernel so.
+unsigned recomputeForReaders(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
+                             llvm::ArrayRef<dl::Range> symbols);
+
 /// Recurrences side by side: those of one shape that do not wait for each other, the directions of
 /// a layer, share a kernel where the oracle likes it. Returns how many joined another.
 unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);

@@ -45,22 +45,6 @@ static bool isCandidate(const PlannedFusion &group) {
          !group.inPlace && group.results.size() == 1 && !isKeptOut(group);
 }
 
-/// The one result of `group` is written where it lies in a dl.cat, whose kernels neither store
-/// another nor read what else they may write there.
-static bool isPartInPlace(const FusionPlan &plan, const PlannedFusion &group) {
-  return llvm::any_of(group.results.front().getUsers(),
-                      [&](Operation *user) { return plan.groupOf(user)->inPlace; });
-}
-/// `group` reads a tensor that is written where it lies in a dl.cat.
-static bool readsPartInPlace(const FusionPlan &plan, const PlannedFusion &group) {
-  return llvm::any_of(group.inputs(), [&](Value input) {
-    PlannedFusion *producer = plan.groupOf(input);
-    return producer && producer->isKernel && !producer->inPlace &&
-           llvm::is_contained(producer->results, input) && producer->results.size() == 1 &&
-           isPartInPlace(plan, *producer);
-  });
-}
-
 static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOracle &oracle) {
   if (reader.root || !isCandidate(reader))
     return false;
@@ -73,16 +57,15 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
     if (plan.isReadByOthers(value, {&reader}))
       results.push_back(value);
     RankedTensorType before = typeOf(value);
-    if (isPartInPlace(plan, *writer) ||
-        (isPartInPlace(plan, reader) && (results.size() > 1 || readsPartInPlace(plan, *writer))))
+    if (plan.writesPart(*writer) ||
+        (plan.writesPart(reader) && (results.size() > 1 || plan.readsPart(*writer))))
       continue;
     if (dl::getDims(before) != dl::getDims(after) ||
         (results.size() > 1 && dl::getLayout(before) != dl::getLayout(after)) ||
         !readsAtOwnIndex(reader, value))
       continue;
     // The kernel computes the values that a result is made of once for each result that it stores.
-    if (whyTooLarge(*writer, reader, results.size()) ||
-        plan.dependsThroughOther(reader, *writer))
+    if (whyTooLarge(*writer, reader, results.size()) || plan.dependsThroughOther(reader, *writer))
       continue;
     plan.join(*writer, reader, results);
     return true;

@@ -99,12 +99,8 @@ void LayoutChoice::collectBackward() {
 
 double LayoutChoice::microsecondsToMove(Value value) const {
   dl::Dim bytes = storedBytes(cast<RankedTensorType>(value.getType()));
-  auto count = dl::asConstant(bytes);
-  if (!count)
-    count = dl::usualOf(bytes, symbols);
-  if (auto range = dl::rangeOf(bytes, symbols); !count && range)
-    count = range->min + (range->max - range->min) / 2;
-  return oracle.microsecondsToMove(rules.front().first, count.value_or(kUnknownBytes));
+  return oracle.microsecondsToMove(rules.front().first,
+                                   usualOrMiddle(bytes, symbols).value_or(kUnknownBytes));
 }
 
 /// Charges the op of `operand` for reading it in another layout than it wants.

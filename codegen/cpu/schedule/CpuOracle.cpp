@@ -42,4 +42,9 @@ double CpuOracle::microsecondsToMove(Operation *, int64_t bytes) const {
   return kAvx512Vnni.launch + 2 * double(bytes) / kAvx512Vnni.memoryBytes / 1000;
 }
 
+double CpuOracle::microsecondsToCompute(Operation *, double bytes, double operations) const {
+  return kAvx512Vnni.launch +
+         (bytes / kAvx512Vnni.cacheBytes + operations / (2 * kAvx512Vnni.looseFloats)) / 1000;
+}
+
 } // namespace dlc::codegen

@@ -18,6 +18,7 @@ public:
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
   bool hasVectorsOfGroups(LoopNestOpInterface window) const override;
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
+  double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
   bool hasWaves() const override { return false; }
   bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
 };

@@ -18,13 +18,11 @@ CpuPlanQuestion::CpuPlanQuestion(dlx::KernelOp kernel, ArrayRef<dl::Range> symbo
   emitter.laneTests.emplace();
 }
 
+/// An extent without an upper bound counts as this many elements.
+static constexpr int64_t kUsualExtent = 4096;
+
 double CpuPlanQuestion::usual(AffineExpr expr) const {
-  if (auto usual = dl::usualOf(expr, symbols))
-    return double(*usual);
-  auto range = dl::rangeOf(expr, symbols);
-  return range ? std::sqrt(double(std::max<int64_t>(1, range->min)) *
-                           double(std::max<int64_t>(1, range->max)))
-               : 4096;
+  return double(usualOrMiddle(expr, symbols).value_or(kUsualExtent));
 }
 
 double CpuPlanQuestion::operations() {

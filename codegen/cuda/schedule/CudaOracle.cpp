@@ -9,6 +9,7 @@
 #include "codegen/plan/AttentionLimits.h"
 #include "codegen/plan/PlanChoice.h"
 #include "codegen/plan/TargetModule.h"
+#include "ir/analysis/CostModel.h"
 
 using namespace mlir;
 
@@ -55,6 +56,13 @@ bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {
 double CudaOracle::microsecondsToMove(Operation *op, int64_t bytes) const {
   const GpuModel &gpu = gpuOf(op);
   return gpu.launchInRow + 2 * double(bytes) / gpu.memoryBytes / 1000;
+}
+
+double CudaOracle::microsecondsToCompute(Operation *op, double bytes, double operations) const {
+  const GpuModel &gpu = gpuOf(op);
+  double perNanosecond =
+      2 * gpu.peakFloats * gpu.schedules.arithmetic * double(gpu.multiprocessors) * gpu.gigahertz;
+  return gpu.launchInRow + (bytes / gpu.memoryBytes + operations / perNanosecond) / 1000;
 }
 
 /// Steps of a sequence of which nothing is known.

@@ -17,19 +17,6 @@ namespace dlc::codegen {
 /// An extent without an upper bound counts as this many elements.
 static constexpr int64_t kUsualExtent = 4096;
 
-static int64_t middleOf(dl::Range range) {
-  double least = double(std::max<int64_t>(range.min, 1)),
-         most = double(std::max<int64_t>(range.max, 1));
-  return std::max<int64_t>(1, static_cast<int64_t>(std::sqrt(least * most)));
-}
-
-std::optional<int64_t> usualOrMiddle(AffineExpr expr, ArrayRef<dl::Range> symbols) {
-  if (auto usual = dl::usualOf(expr, symbols))
-    return std::max<int64_t>(1, *usual);
-  auto range = dl::rangeOf(expr, symbols);
-  return range ? std::optional(middleOf(*range)) : std::nullopt;
-}
-
 /// Whether all products of the kernel let their factors be rounded.
 static bool allowsTf32Of(dlx::KernelOp kernel) {
   bool some = false, all = true;

@@ -11,10 +11,6 @@
 
 namespace dlc::codegen {
 
-/// `expr` at the usual sizes of the symbols, where they have some, else in the geometric middle of
-/// its range; at least 1, nullopt where unbounded.
-std::optional<int64_t> usualOrMiddle(mlir::AffineExpr expr, llvm::ArrayRef<dl::Range> symbols);
-
 /// Threads of a block where nothing else decides.
 inline constexpr int64_t kThreads = 256;
 

@@ -66,8 +66,8 @@ module {
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.return
 module {
-  func.func @Between(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
-    %h = dl.exp %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  func.func @Between(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+    %h = dl.linear %x, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
     %s = dl.softmax %h {dim = 0 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
     %y = dl.add %h, %s : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
     return %y, %s : tensor<8x16xf32>, tensor<8x16xf32>
@@ -188,8 +188,8 @@ module {
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.return
 module {
-  func.func @Layouts(%x: tensor<2x8x4x4xf32>) -> (tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>) {
-    %h = dl.exp %x : (tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32, #dl.t<[2, 8, 4, 4], order = [0, 2, 3, 1]>>
+  func.func @Layouts(%x: tensor<2x8x4x4xf32>, %w: tensor<8x8x1x1xf32>) -> (tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>) {
+    %h = dl.conv2d %x, %w : (tensor<2x8x4x4xf32>, tensor<8x8x1x1xf32>) -> tensor<2x8x4x4xf32, #dl.t<[2, 8, 4, 4], order = [0, 2, 3, 1]>>
     %y = dl.convert_layout %h : (tensor<2x8x4x4xf32, #dl.t<[2, 8, 4, 4], order = [0, 2, 3, 1]>>) -> tensor<2x8x4x4xf32>
     %p = dl.max_pool2d %h {kernel_size = array<i64: 1, 1>} : (tensor<2x8x4x4xf32, #dl.t<[2, 8, 4, 4], order = [0, 2, 3, 1]>>) -> tensor<2x8x4x4xf32>
     return %y, %p : tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>

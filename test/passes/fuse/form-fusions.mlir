@@ -61,7 +61,7 @@ func.func @two_roots(%x: tensor<4x8xf32>, %r: tensor<4x8xf32>) -> (tensor<4xf32>
 
 // -----
 
-// A value with two users is computed once; each user has a copy of the number that both read.
+// A value that is returned and has two users is computed once; each user has a copy of the number that both read.
 // CHECK-LABEL: @shared
 // CHECK: %[[SHARED:.*]] = dl.fusion(%arg0)
 // CHECK-NEXT: ^bb0
@@ -73,12 +73,12 @@ func.func @two_roots(%x: tensor<4x8xf32>, %r: tensor<4x8xf32>) -> (tensor<4xf32>
 // CHECK: dl.fusion(%[[SHARED]])
 // CHECK: dl.full
 // CHECK: dl.mul
-func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %two = dl.full 2.0 : f32 -> tensor<4xf32>
   %0 = dl.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   %1 = dl.add %0, %two : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %2 = dl.mul %0, %two : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+  return %1, %2, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

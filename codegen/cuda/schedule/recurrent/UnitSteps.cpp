@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/cuda/schedule/Schedules.h"
+#include "ir/analysis/CostModel.h"
 #include "ir/analysis/StackedLayers.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -7,6 +7,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
+#include "ir/analysis/CostModel.h"
 
 #include <cmath>
 

@@ -14,6 +14,7 @@
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
 #include "codegen/cuda/schedule/reduce/ReduceChoice.h"
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
+#include "ir/analysis/CostModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
