@@ -155,6 +155,53 @@ TEST_F(ValidatePasses, APermutationThatIsNoViewIsNamed) {
                      "2.625100613E+00 before, 3.910261631E+00 after");
 }
 
+/// An activation after another one, which is left out where it is the only one.
+TEST_F(ValidatePasses, ARuleThatGoesTooFarIsNamed) {
+  std::string finding = findingWith("simplify-algebra", [](func::FuncOp function) {
+    function.walk([](dl::ReluOp relu) { relu.getY().replaceAllUsesWith(relu.getX()); });
+  });
+  EXPECT_TRUE(StringRef(finding).starts_with("pass 'simplify-algebra' changed output 'y' at "))
+      << finding;
+}
+
+/// A normalization without the small number that keeps it from dividing by zero.
+TEST_F(ValidatePasses, ANormWithoutItsEpsilonIsNamed) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @forward(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {dl.name = "y"}) {
+  %0 = dl.layer_norm %x {eps = 1.0e-02 : f64, normalized_shape = array<i64: 8>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+})",
+                                       context.get());
+  std::string finding = findingWith("raise-norms", [](func::FuncOp function) {
+    function.walk([](dl::StandardizeOp norm) {
+      norm->setAttr("eps", Builder(norm.getContext()).getF64FloatAttr(1e-9));
+    });
+  });
+  EXPECT_TRUE(StringRef(finding).starts_with("pass 'raise-norms' changed output 'y' at "))
+      << finding;
+}
+
+/// Two products of one value, whose results are taken for each other.
+TEST_F(ValidatePasses, ExchangedPartsOfAMergedProductAreNamed) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @forward(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {dl.name = "q"}, tensor<4x8xf32> {dl.name = "k"}) {
+  %v = dl.weight "v" : tensor<8x8xf32>
+  %w = dl.weight "w" : tensor<8x8xf32>
+  %q = dl.linear %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %k = dl.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %q, %k : tensor<4x8xf32>, tensor<4x8xf32>
+})",
+                                       context.get());
+  std::string finding = findingWith("merge-products", [](func::FuncOp function) {
+    Operation *end = function.front().getTerminator();
+    Value first = end->getOperand(0);
+    end->setOperand(0, end->getOperand(1));
+    end->setOperand(1, first);
+  });
+  EXPECT_TRUE(StringRef(finding).starts_with("pass 'merge-products' changed output 'q' at "))
+      << finding;
+}
+
 /// Rounding down leaves integers as they are.
 TEST_F(ValidatePasses, FractionsTellWhatIntegersDoNot) {
   auto floor = [](OpBuilder &builder, Location loc, Value x) -> Operation * {
