@@ -5,9 +5,11 @@ quarter of an hour.
 
   run_zoo.py            all of them
   run_zoo.py NAME...    these alone
+  run_zoo.py --device cuda-emu [NAME...]   the kernels for a GPU, on the emulated one
   run_zoo.py --list     their names
 
 What PyTorch's exporter refuses is left out and counted. What dlc refuses stands in REFUSED with its sentence, and is no pass."""
+import argparse
 import importlib.util
 import os
 import sys
@@ -17,6 +19,7 @@ import numpy as np
 
 from cases import Cases, Failure
 from dlc_tool import BUILD, ROOT, compile_model, dlc
+from run_onnx import emulate
 from runtime_session import Session
 
 OUT = os.path.join(BUILD, "test-logs", "zoo")
@@ -200,10 +203,10 @@ def exported(torch, script, name, network):
     return kept, {key: value.numpy() for key, value in inputs.items()}, wanted
 
 
-def check(path, inputs, wanted):
+def check(path, inputs, wanted, target):
     package, text = path[:-5] + ".bin", path[:-5] + ".dl"
-    compile_model(path, package, None, "--target", "cpu")
-    with Session(LIBRARY, package, "cpu") as session:
+    compile_model(path, package, None, "--target", target)
+    with Session(LIBRARY, package, target) as session:
         got = [array for _, array in session.run(inputs).values()]
     os.unlink(package)
     if [array.shape for array in got] != [array.shape for array in wanted]:
@@ -218,6 +221,11 @@ def check(path, inputs, wanted):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--list", action="store_true", help="print the names of the networks")
+    parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")
+    options = parser.parse_args()
     try:
         import torch
         import torchvision  # noqa: F401
@@ -231,12 +239,15 @@ def main():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     zoo, cases = networks(torch), Cases()
-    if "--list" in sys.argv:
+    if options.list:
         print("\n".join(sorted(zoo)))
         return 0
-    if unknown := sorted(set(sys.argv[1:]) - set(zoo)):
-        sys.exit(f"there is no {', '.join(unknown)}; run_zoo.py --list prints what there is")
-    for name in sys.argv[1:] or zoo:
+    if unknown := sorted(set(options.names) - set(zoo)):
+        parser.error(f"there is no {', '.join(unknown)}; run_zoo.py --list prints what there is")
+    if options.device == "cuda-emu":
+        emulate()
+    target = options.device.removesuffix("-emu")
+    for name in options.names or zoo:
         if name in NEWER and not hasattr(transformers, NEWER[name]):
             cases.leave_out(1, f"transformers {transformers.__version__} has no {NEWER[name]}")
             continue
@@ -246,10 +257,10 @@ def main():
             continue
         if name not in REFUSED:
             with cases.case(name):
-                check(*found)
+                check(*found, target)
             continue
         try:
-            check(*found)
+            check(*found, target)
             said = "passes; take it off REFUSED"
         except Failure as failure:
             said = "" if REFUSED[name] in str(failure) else f"expected to be refused as '{REFUSED[name]}': {failure}"
