@@ -24,6 +24,7 @@ try:
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     import onnx_examples
+    from cpu_peers import PEERS, cosine, milliseconds, of_onnxruntime
 except ImportError as error:
     sys.exit(f"error: {error.name} is not installed; this needs a Python with: pip install numpy onnx onnxruntime openvino\n"
              "(DLC_PEERS_PYTHON=/path/to/python tools/scripts/bench quantized)")
@@ -32,9 +33,8 @@ import run_bench  # noqa: E402
 
 sys.path.insert(0, os.path.join(run_bench.ROOT, "test", "conformance"))
 import safetensors  # noqa: E402
-from runtime_session import Session  # noqa: E402
 
-BUILD, OUT, DLC = run_bench.BUILD, run_bench.OUT, run_bench.DLC
+OUT = run_bench.OUT
 # The function that writes the ONNX file, and the kinds of nodes that are quantized: all that ONNX Runtime can, or the products.
 MODELS = {"resnet50": (onnx_examples.resnet50, None), "bert": (onnx_examples.bert, ["MatMul"])}
 CALIBRATION = 8     # seeded inputs
@@ -70,49 +70,6 @@ def files(model):
         quantize_static(plain, quantized, Samples(inputs_of(model, CALIBRATION)), quant_format=QuantFormat.QDQ, per_channel=True,
                         activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, op_types_to_quantize=kinds)
     return {"f32": plain, "int8": quantized}
-
-
-#-- The peers: each takes an ONNX file and gives a function that runs once --------------------------------------------------------
-
-def of_dlc(path, inputs, threads):
-    package = path + ".bin"
-    run_bench.output(DLC, "compile", path, "-q", "--target", "cpu", "-o", package)
-    session = Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package, "cpu", threads=threads)
-    return lambda: next(iter(session.run(inputs).values()))[1]
-
-
-def of_onnxruntime(path, inputs, threads, level=onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.graph_optimization_level, options.log_severity_level = level, 3
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, inputs)[0]
-
-
-def of_openvino(path, inputs, threads):
-    import openvino
-    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY",
-                                                           "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"})
-    request = compiled.create_infer_request()
-    return lambda: request.infer(inputs)[compiled.output(0)]
-
-
-PEERS = {"dlc": of_dlc, "ONNX Runtime": of_onnxruntime, "OpenVINO": of_openvino}
-
-
-def cosine(a, b):
-    a, b = (array.astype(np.float64).ravel() for array in (a, b))
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
-
-
-def milliseconds(run, seconds, clock):
-    """Of the quickest run of a turn: others that share the machine slow some of them. `clock` gives seconds."""
-    least, end = float("inf"), time.perf_counter() + seconds
-    while least == float("inf") or time.perf_counter() < end:
-        begin = clock()
-        run()
-        least = min(least, 1e3 * (clock() - begin))
-    return least
 
 
 def measure(model, options):
