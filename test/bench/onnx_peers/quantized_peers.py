@@ -24,12 +24,10 @@ try:
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     import onnx_examples
-    from cpu_peers import PEERS, cosine, milliseconds, of_onnxruntime
+    from cpu_peers import PEERS, cosine, milliseconds, of_onnxruntime, run_bench
 except ImportError as error:
     sys.exit(f"error: {error.name} is not installed; this needs a Python with: pip install numpy onnx onnxruntime openvino\n"
              "(DLC_PEERS_PYTHON=/path/to/python tools/scripts/bench quantized)")
-
-import run_bench  # noqa: E402
 
 sys.path.insert(0, os.path.join(run_bench.ROOT, "test", "conformance"))
 import safetensors  # noqa: E402

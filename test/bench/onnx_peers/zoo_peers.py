@@ -23,13 +23,12 @@ try:
     import numpy as np
     import onnxruntime
 
-    from cpu_peers import PEERS, cosine, milliseconds, of_onnxruntime
+    from cpu_peers import PEERS, cosine, milliseconds, of_onnxruntime, run_bench
 except ImportError as error:
     sys.exit(f"error: {error.name} is not installed; this needs a Python with: pip install numpy onnx onnxruntime openvino\n"
              "(DLC_PEERS_PYTHON=/path/to/python tools/scripts/bench zoo)")
 
-import run_bench  # noqa: E402
-
+HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(run_bench.OUT, "zoo")
 NAMES = ("resnet18", "resnet50", "resnext50_32x4d", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "densenet121",
          "shufflenet_v2_x1_0", "squeezenet1_1", "convnext_tiny", "vit_b_16", "swin_t", "regnet_y_400mf", "inception_v3", "googlenet",
@@ -84,7 +83,7 @@ def main():
     names = options.names or NAMES
     os.makedirs(FOLDER, exist_ok=True)
     exporter = os.environ.get("DLC_TORCH_PYTHON", sys.executable)
-    if subprocess.run([exporter, os.path.join(run_bench.HERE, "zoo_files.py"), FOLDER, *names]).returncode:
+    if subprocess.run([exporter, os.path.join(HERE, "zoo_files.py"), FOLDER, *names]).returncode:
         sys.exit("error: the networks could not be exported; tools/scripts/setup --tests installs PyTorch")
     print(f"Processor: {run_bench.processor()}; {options.threads} threads; ONNX Runtime {onnxruntime.__version__}; ms, peer / dlc")
     print(f"  {'network':20s}{'dlc':>9s}{'peak':>6s}" + "".join(f"{peer:>15s}{'':6s}" for peer in PEERS if peer != "dlc") + f"{'better':>8s}")

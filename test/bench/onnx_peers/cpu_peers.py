@@ -7,7 +7,8 @@ import time
 import numpy as np
 import onnxruntime
 
-import run_bench
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import run_bench  # noqa: E402
 
 sys.path.insert(0, os.path.join(run_bench.ROOT, "test", "conformance"))
 from runtime_session import Session  # noqa: E402
