@@ -4,7 +4,9 @@
 #include "codegen/Passes.h"
 
 #include "codegen/cpu/schedule/CpuOracle.h"
+#include "codegen/cpu/schedule/Schedule.h"
 #include "codegen/cuda/schedule/CudaOracle.h"
+#include "codegen/cuda/schedule/Schedule.h"
 #include "ir/dl/DLDialect.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -13,8 +15,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-void addScheduleCpu(OpPassManager &manager) {
-  manager.addPass(createSelectSchedulesCpuPass());
+void addScheduleCpu(OpPassManager &manager, const SelectSchedulesCpuPassOptions &options) {
+  manager.addPass(createSelectSchedulesCpuPass(options));
   manager.addPass(createBuildKernelsCpuPass());
 }
 
@@ -23,12 +25,22 @@ void addScheduleCuda(OpPassManager &manager, const SelectSchedulesCudaPassOption
   manager.addPass(createBuildKernelsCudaPass());
 }
 
-void addSchedule(OpPassManager &manager, StringRef name,
-                 const SelectSchedulesCudaPassOptions &options) {
-  if (name == "cuda")
-    addScheduleCuda(manager, options);
-  else
-    addScheduleCpu(manager);
+void addSchedule(OpPassManager &manager, StringRef name, ArrayRef<std::string> force) {
+  if (name == "cuda") {
+    SelectSchedulesCudaPassOptions options;
+    llvm::append_range(options.force, force);
+    return addScheduleCuda(manager, options);
+  }
+  SelectSchedulesCpuPassOptions options;
+  llvm::append_range(options.force, force);
+  addScheduleCpu(manager, options);
+}
+
+bool hasSchedule(StringRef target, StringRef name) {
+  if (target == "cuda")
+    return scheduleNamed(name) != nullptr;
+  return llvm::any_of(cpuSchedules(),
+                      [&](const CpuSchedule &schedule) { return schedule.name == name; });
 }
 
 void registerScheduleOracles(DialectRegistry &registry) {
@@ -50,7 +62,7 @@ struct ScheduleCudaOptions : PassPipelineOptions<ScheduleCudaOptions> {
 void registerPasses() {
   registerDLCCodegenPasses();
   static PassPipelineRegistration<> ofCpu("dl-schedule-cpu", /*description=*/"dl-schedule-cpu",
-                                          addScheduleCpu);
+                                          [](OpPassManager &manager) { addScheduleCpu(manager); });
   static PassPipelineRegistration<ScheduleCudaOptions> ofCuda(
       "dl-schedule-cuda", /*description=*/"dl-schedule-cuda",
       [](OpPassManager &manager, const ScheduleCudaOptions &options) {

@@ -14,12 +14,15 @@ namespace dlc::codegen {
 #include "codegen/Passes.h.inc"
 
 /// The phase `schedule` of a target's module: plans, then kernels.
-void addScheduleCpu(mlir::OpPassManager &manager);
+void addScheduleCpu(mlir::OpPassManager &manager,
+                    const SelectSchedulesCpuPassOptions &options = {});
 void addScheduleCuda(mlir::OpPassManager &manager,
                      const SelectSchedulesCudaPassOptions &options = {});
-/// The same of the target `name`: cpu or cuda.
+/// The same of the target `name`, cpu or cuda; `force` says how kernels shall run (PlanChoice.h).
 void addSchedule(mlir::OpPassManager &manager, llvm::StringRef name,
-                 const SelectSchedulesCudaPassOptions &options = {});
+                 llvm::ArrayRef<std::string> force = {});
+/// Returns true if the target has a schedule of this name.
+bool hasSchedule(llvm::StringRef target, llvm::StringRef name);
 /// The oracles of cpu and cuda (ir/interfaces/ScheduleOracle.h), for contexts that load the dl
 /// dialect.
 void registerScheduleOracles(mlir::DialectRegistry &registry);

@@ -135,7 +135,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
     map, reduce, window or contraction, after the op with stages, or recurrent, lines, attention or block_sparse. The schedule adds the rest:
-    `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
+    `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda), or tiles, then phases (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
     Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them; `product_calls` is where it does so unasked. With `in_place` the

@@ -28,14 +28,17 @@ struct CommandRunner::Launch {
   abi::CpuKernel kernel;
   abi::CpuArgs args;
   uint8_t *scratch;
-  int64_t scratchStride;
+  int64_t scratchStride; ///< 0: all threads share one, or there is none
+  bool hasScratch;
   std::vector<GuardedBuffer> *guardedScratch;
   std::mutex lock; ///< of `fault`
   Fault fault;
 
   uint8_t *scratchOf(int slot) const {
-    if (scratchStride == 0)
+    if (!hasScratch)
       return nullptr;
+    if (scratchStride == 0)
+      slot = 0;
     return guardedScratch->empty() ? scratch + slot * scratchStride
                                    : (*guardedScratch)[slot].data();
   }
@@ -138,12 +141,13 @@ Status CommandRunner::launch(const rt::PlannedCommand &command, const Addresses 
   launch.kernel = kernels[command.launch->kernel()];
   launch.args = {buffers.data(), dims.data()};
   launch.scratch = scratch.data();
-  launch.scratchStride = scratchStride;
+  launch.hasScratch = scratchStride > 0;
+  launch.scratchStride = command.grid[1] > 1 ? 0 : scratchStride;
   launch.guardedScratch = &guardedScratch;
   if (checked)
     return launchChecked(launch, command, addresses, values);
-  int64_t work = command.flops + command.bytes;
-  pool->run(command.grid[0], work == 0 || work >= kWideWork, Launch::run, &launch);
+  int64_t work = (command.flops + command.bytes) / command.grid[1];
+  pool->run(command.grid[0], command.grid[1], work == 0 || work >= kWideWork, Launch::run, &launch);
   return {};
 }
 
@@ -154,7 +158,7 @@ Status CommandRunner::launchChecked(Launch &launch, const rt::PlannedCommand &co
   for (GuardedBuffer &buffer : guardedScratch)
     buffer.poison();
   // Always wide: races between threads should show.
-  pool->run(command.grid[0], true, Launch::runGuarded, &launch);
+  pool->run(command.grid[0], command.grid[1], true, Launch::runGuarded, &launch);
   if (launch.fault.happened)
     return {DLC_INTERNAL, text("checked mode: ", kernel, " ",
                                explainAddress(launch.fault.address, command, addresses, values))};

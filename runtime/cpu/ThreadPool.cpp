@@ -77,26 +77,42 @@ void ThreadPool::start() {
   // A system that gives fewer threads slows the job and does not stop it.
   try {
     while (workers.size() + 1 < static_cast<size_t>(threads))
-      workers.emplace_back([this] { work(); });
+      workers.emplace_back([this, number = int(workers.size()) + 1] { work(number); });
   } catch (const std::system_error &) {
   }
 }
 
-void ThreadPool::run(int64_t tiles, bool wide, Body jobBody, void *jobState) {
+/// Pieces of a phase at most: one bit of a word each.
+static constexpr int64_t kMostPieces = 64;
+
+void ThreadPool::run(int64_t tiles, int64_t phases, bool wide, Body jobBody, void *jobState) {
   if (tiles <= 0)
     return;
   if (!wide || threads == 1 || tiles == 1 || !busy.try_lock())
-    return jobBody(jobState, 0, tiles, 0);
+    return jobBody(jobState, 0, tiles * phases, 0);
   std::lock_guard guard(busy, std::adopt_lock);
   if (workers.empty())
     start();
 
   body = jobBody;
   state = jobState;
-  // Four pieces a thread even out unequal tiles and late workers.
-  piece = std::max<int64_t>(1, tiles / (int64_t(threads) * 4));
-  next.store(0, std::memory_order_relaxed);
+  hasPhases = phases > 1;
+  if (!hasPhases) {
+    // Four pieces a thread even out unequal tiles and late workers.
+    piece = std::max<int64_t>(1, tiles / (int64_t(threads) * 4));
+    first = 0;
+    count.store(tiles, std::memory_order_relaxed);
+    return runJob();
+  }
+  piece = (tiles + kMostPieces - 1) / kMostPieces;
   count.store(tiles, std::memory_order_relaxed);
+  for (first = 0; first < tiles * phases; first += tiles)
+    runJob();
+}
+
+void ThreadPool::runJob() {
+  next.store(0, std::memory_order_relaxed);
+  taken.store(0, std::memory_order_relaxed);
   slots.store(1, std::memory_order_relaxed);
   uint64_t number =
       (job.load(std::memory_order_relaxed) | kHelperMask | kOpen) + 1; // the next kNextJob
@@ -105,7 +121,7 @@ void ThreadPool::run(int64_t tiles, bool wide, Body jobBody, void *jobState) {
   if (sleepers.load() > 0)
     wakeups.notify_all();
 
-  takePieces(0);
+  takePieces(0, 0);
 
   uint64_t now = job.fetch_and(~kOpen) & ~kOpen;
   for (int spin = 0; (now & kHelperMask) != 0; now = job.load(std::memory_order_acquire))
@@ -115,7 +131,28 @@ void ThreadPool::run(int64_t tiles, bool wide, Body jobBody, void *jobState) {
       sched_yield(); // a helper still computes its last piece
 }
 
-void ThreadPool::takePieces(int slot) {
+/// Each thread begins with pieces that are its own in all phases, in their order, and then takes those
+/// of others, from their last ones on.
+void ThreadPool::takeOwnPieces(int slot, int number) {
+  int64_t tiles = count.load(std::memory_order_relaxed), pieces = (tiles + piece - 1) / piece;
+  auto take = [&](int64_t at) {
+    uint64_t bit = uint64_t(1) << at;
+    if (taken.load(std::memory_order_relaxed) & bit ||
+        taken.fetch_or(bit, std::memory_order_relaxed) & bit)
+      return;
+    next.fetch_add(piece, std::memory_order_relaxed);
+    body(state, first + at * piece, first + std::min((at + 1) * piece, tiles), slot);
+  };
+  int64_t begin = pieces * number / threads, end = pieces * (number + 1) / threads;
+  for (int64_t at = begin; at < end; ++at)
+    take(at);
+  for (int64_t at = pieces - 1; at >= 0; --at)
+    take(at);
+}
+
+void ThreadPool::takePieces(int slot, int number) {
+  if (hasPhases)
+    return takeOwnPieces(slot, number);
   int64_t tiles = count.load(std::memory_order_relaxed);
   for (;;) {
     int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
@@ -133,7 +170,7 @@ bool ThreadPool::joinJob() {
   return false;
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int number) {
 #if defined(__x86_64__)
   _mm_setcsr(0x1f80); // IEEE arithmetic, whatever the thread that started us had set
 #endif
@@ -143,7 +180,7 @@ void ThreadPool::work() {
     // A job whose tiles are all taken is not worth joining.
     if ((seen & kOpen) &&
         next.load(std::memory_order_relaxed) < count.load(std::memory_order_relaxed) && joinJob()) {
-      takePieces(slots.fetch_add(1, std::memory_order_relaxed));
+      takePieces(slots.fetch_add(1, std::memory_order_relaxed), number);
       job.fetch_sub(kHelper, std::memory_order_release);
       spin = 0;
       continue;

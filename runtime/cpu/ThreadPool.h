@@ -38,12 +38,18 @@ public:
 
   /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A job that is not `wide`
   /// stays on the caller: waking others would cost more than it gains.
-  void run(int64_t count, bool wide, Body body, void *state);
+  void run(int64_t count, bool wide, Body body, void *state) { run(count, 1, wide, body, state); }
+  /// The same for each of `phases` ranges of `count`, which follow each other: no piece of one begins
+  /// before all of the one before are done. A thread takes the same pieces of each phase while others
+  /// keep up with it, so that what these read stays in its cache.
+  void run(int64_t count, int64_t phases, bool wide, Body body, void *state);
 
 private:
   void start();
-  void work();
-  void takePieces(int slot);
+  void work(int number);
+  void runJob();
+  void takePieces(int slot, int number);
+  void takeOwnPieces(int slot, int number);
   bool joinJob();
 
   // One word tells the state of the job: its number, whether it takes helpers, how many it has.
@@ -56,7 +62,7 @@ private:
 
   alignas(64) std::atomic<uint64_t> job{0};
   alignas(64) std::atomic<int64_t> next{0};
-  std::atomic<int64_t> count{0};
+  std::atomic<int64_t> count{0}; ///< of tiles, or of a phase's pieces
   std::atomic<int> slots{0};
   alignas(64) std::atomic<uint32_t> wakeups{0};
   std::atomic<int> sleepers{0};
@@ -64,7 +70,9 @@ private:
   // Written while the job is closed and has no helpers.
   Body body = nullptr;
   void *state = nullptr;
-  int64_t piece = 1;
+  int64_t piece = 1, first = 0; ///< tiles of a piece; the first tile of the phase
+  bool hasPhases = false;
+  std::atomic<uint64_t> taken{0}; ///< pieces of the phase, a bit each
 };
 
 } // namespace dlc::cpu

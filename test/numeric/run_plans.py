@@ -1,5 +1,5 @@
-"""Runs numeric rows by each plan that can run them, chosen or not, on the emulated GPU: a changed constant of the cost model must
-not change silently which schedules are tested. run.py does that for some rows of each schedule and dtype, others at each commit.
+"""Runs numeric rows by each plan that can run them, chosen or not, on the CPU and the emulated GPU: a changed constant of the cost
+model must not change silently which schedules are tested. run.py does that for some rows of each schedule and dtype, others at each commit.
 
     run_plans.py [--all] [--plan NAME]...
 
@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from modules import Case, module_text
 from rows import ROWS
 from run import TURN, judge, results_of
-from voices import Cuda, CudaTf32, Failure
+from voices import Cpu, Cuda, CudaTf32, Failure
 
 # Rows in one module, of one dtype.
 CHUNK = 12
@@ -46,7 +46,7 @@ def chunks():
     for row in ROWS:
         for dtype in row.dtypes:
             case = Case(row, dtype)
-            for voice in (Cuda, CudaTf32):
+            for voice in (Cpu, Cuda, CudaTf32):
                 if getattr(voice, "takes", lambda case: True)(case):
                     groups[voice, dtype, row.phase, tuple(row.sizes)].append(case)
     pieces = [(voice, "tf32" if voice is CudaTf32 else dtype, sizes, cases[i:i + CHUNK])
@@ -56,7 +56,8 @@ def chunks():
 
 
 class Coverage:
-    """What has run by which plan. `enough`: kernels of a plan and dtype after which no more rows are taken for them; None: all."""
+    """What has run by which plan of which target. `enough`: kernels of a plan and dtype after which no more rows are taken for them;
+    None: all."""
 
     def __init__(self, enough, only=()):
         self.enough, self.only, self.lock = enough, only, threading.Lock()
@@ -77,12 +78,12 @@ class Coverage:
             return self.wrong(f"{cases[0].name} and those after it: {failure}")
         plans = {kernel["plan"]["schedule"] for kernel in kernels if "in_place_of" not in kernel}
         plans |= {other["schedule"] for kernel in kernels for other in kernel["other_plans"]}
-        self.available.update((plan, dtype) for plan in plans)
-        hopper = {FOR_HOPPER[kernel["kind"]] for kernel in kernels if kernel["kind"] in FOR_HOPPER}
+        self.available.update((base.target, plan, dtype) for plan in plans)
+        hopper = {FOR_HOPPER[kernel["kind"]] for kernel in kernels if base.target == "cuda" and kernel["kind"] in FOR_HOPPER}
         for plan in sorted(plans | {plan for plan, dtypes in hopper if dtype in dtypes}):
             if self.only and plan not in self.only:
                 continue
-            if self.enough is not None and self.ran[plan, dtype] >= self.enough:
+            if self.enough is not None and self.ran[base.target, plan, dtype] >= self.enough:
                 self.left += len(cases)
                 continue
             self.run(by_plan(base, plan), plan, dtype, sizes, cases)
@@ -94,10 +95,10 @@ class Coverage:
         except Failure as failure:
             return self.wrong(f"{plan}: {cases[0].name} and those after it: {failure}")
         with self.lock:
-            self.ran[plan, dtype] += count
+            self.ran[voice.target, plan, dtype] += count
         if not count:
             return None
-        self.available[plan, dtype] += 1
+        self.available[voice.target, plan, dtype] += 1
         for case, results in results_of(voice, cases, sizes).items():
             problems = judge(voice, case, sizes, results)
             if problems:
@@ -107,13 +108,14 @@ class Coverage:
 
     def finish(self):
         """(passed, failed, sentences about what was left out), after the table and what was wrong."""
-        for plan, dtype in sorted(self.available):
-            if not self.ran[plan, dtype] and (not self.only or plan in self.only):
-                self.wrong(f"{plan} can run {dtype}, and no row did")
+        for target, plan, dtype in sorted(self.available):
+            if not self.ran[target, plan, dtype] and (not self.only or plan in self.only):
+                self.wrong(f"{plan} of {target} can run {dtype}, and no row did")
         print(*self.said[:SHOWN], sep="\n", end="\n" if self.said else "")
-        dtypes = sorted({dtype for _, dtype in self.available})
-        for plan in sorted({plan for plan, _ in self.available}):
-            print(f"{plan:24}" + " ".join(f"{dtype}:{self.ran[plan, dtype]}" for dtype in dtypes if (plan, dtype) in self.available))
+        dtypes = sorted({dtype for _, _, dtype in self.available})
+        for target, plan in sorted({(target, plan) for target, plan, _ in self.available}):
+            counts = (f"{dtype}:{self.ran[target, plan, dtype]}" for dtype in dtypes if (target, plan, dtype) in self.available)
+            print(f"{target:6}{plan:24}" + " ".join(counts))
         left = [f"{self.left} left out (rows by schedules that had run their dtype: test/numeric/run_plans.py --all runs all)"]
         return self.passed, self.failed, left if self.left else []
 

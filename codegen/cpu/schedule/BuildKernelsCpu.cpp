@@ -70,7 +70,10 @@ static SmallVector<OwningOpRef<ModuleOp>> build(dlx::KernelOp kernel, const CpuS
   AffineExpr scratch = last.scratch ? last.scratch : dl::constantDim(bytes, context);
   kernel.setEntry(kernel.getSymName());
   kernel.setDimsAttr(AffineMapAttr::get(dims));
-  kernel.setGridAttr(AffineMapAttr::get(dl::dimsMap({dl::normalize(last.tiles)}, context)));
+  dl::Dims grid = {dl::normalize(last.tiles)};
+  if (last.phases)
+    grid.push_back(dl::normalize(last.phases));
+  kernel.setGridAttr(AffineMapAttr::get(dl::dimsMap(grid, context)));
   kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({scratch}, context)));
   return modules;
 }

@@ -162,6 +162,9 @@ struct CpuLaunch {
   mlir::AffineExpr tiles;        // number of tiles, over symbols
   int64_t scratchBytes = 0;      // of scratch memory for each thread
   mlir::AffineExpr scratch = {}; // the same over symbols, where it is not null
+  /// Where it is not null, the kernel has so many phases, each of `tiles` tiles: those of phase p begin
+  /// at tile p * tiles. All threads share the scratch memory, and meet after each phase.
+  mlir::AffineExpr phases = {};
 };
 
 /// Elements from one to the next of those that are still read as whole vectors.
@@ -187,7 +190,9 @@ CpuLaunch scheduleReduction(CpuKernel &kernel);
 CpuLaunch scheduleWindows(CpuKernel &kernel);
 bool isWindowProduct(BodyEmitter &emitter, IndexMath &math);
 /// Rows of a batch along time, vectors along the hidden units.
-CpuLaunch scheduleRecurrent(CpuKernel &kernel);
+CpuLaunch scheduleRecurrentRows(CpuKernel &kernel);
+/// Groups of hidden units of all rows, a phase for each step.
+CpuLaunch scheduleRecurrentUnits(CpuKernel &kernel);
 /// Attention without the scores in memory.
 CpuLaunch scheduleAttention(CpuKernel &kernel);
 /// Orders and running sums, a line after the other.
@@ -199,7 +204,7 @@ inline bool isLines(dlx::KernelOp kernel) { return kernel.getKind() == dlx::Kern
 inline bool isRecurrent(dlx::KernelOp kernel) {
   return kernel.getKind() == dlx::KernelKind::recurrent;
 }
-/// The weights of a recurrence; scheduleRecurrent reads them in these layouts alone.
+/// The weights of a recurrence; its schedules read them in these layouts alone.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);
 /// True where the kernel is a sum of products whose second operand lies in panels of kPanel columns.
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math);

@@ -23,13 +23,14 @@ struct CpuPlanQuestion {
   /// Arithmetic of a launch, at the usual sizes of the symbols.
   double operations();
 
+  /// `expr` at the usual sizes of the symbols, else in the middle of its range.
+  double usual(mlir::AffineExpr expr) const;
+
   dlx::KernelOp kernel;
   IndexMath math;
   BodyEmitter emitter; // answers as the one of CpuKernel, which tests lanes, will
 
 private:
-  double usual(mlir::AffineExpr expr) const;
-
   llvm::SmallVector<dl::Range> symbols;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/Schedule.h"
+
+#include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 #include "codegen/plan/SortKey.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/machine/CpuModel.h"
@@ -91,6 +93,25 @@ static dlx::PlanAttr matchRows(CpuPlanQuestion &question) {
   return planOf(question, "reduce", question.nanosecondsOnce());
 }
 
+static dlx::PlanAttr matchRecurrentRows(CpuPlanQuestion &question) {
+  return question.kind() == dlx::KernelKind::recurrent
+             ? planOf(question, "recurrent_rows", question.nanosecondsOnce())
+             : dlx::PlanAttr();
+}
+
+/// On one core it takes as long as rows do. Where there are many rows, or a step is short, threads
+/// gain less by sharing units than they lose by meeting after each step.
+static dlx::PlanAttr matchUnits(CpuPlanQuestion &question) {
+  static constexpr double kMeetings = 1.5;
+  if (question.kind() != dlx::KernelKind::recurrent)
+    return {};
+  Recurrence r = recurrenceOf(question.kernel).getRecurrence();
+  if (r.projection) // its units alone do not give the outputs
+    return {};
+  double factor = isWorthSharing(r, question.usual(r.rows)) ? 1 : kMeetings;
+  return planOf(question, "recurrent_units", factor * question.nanosecondsOnce());
+}
+
 static constexpr CpuSchedule kSchedules[] = {
     {"joined", matchJoined, scheduleJoined},
     {"map", matchMap, scheduleMap},
@@ -99,7 +120,8 @@ static constexpr CpuSchedule kSchedules[] = {
     {"panels", matchPanels, scheduleContraction},
     {"windows", matchWindows, scheduleWindows},
     {"reduce", matchRows, scheduleReduction},
-    {"recurrent", matchKind<dlx::KernelKind::recurrent>, scheduleRecurrent},
+    {"recurrent_units", matchUnits, scheduleRecurrentUnits},
+    {"recurrent_rows", matchRecurrentRows, scheduleRecurrentRows},
     {"lines", matchKind<dlx::KernelKind::lines>, scheduleLines}};
 
 ArrayRef<CpuSchedule> cpuSchedules() { return kSchedules; }

@@ -243,6 +243,9 @@ private:
                              "; a GPU takes at most ", limit));
       command.skip |= command.grid[i] == 0;
     }
+    int64_t tiles = 0;
+    if (!isCuda && __builtin_mul_overflow(command.grid[0], command.grid[1], &tiles))
+      return malformed(name, "it has ", command.grid[1], " phases of ", command.grid[0], " tiles");
     for (size_t i = 0; i < sizeOf(launch.maps()); ++i)
       DLC_TRY(addMap(launch, i, name, command));
     command.scratchBytes = values[launch.scratch_bytes()];

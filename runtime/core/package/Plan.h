@@ -63,7 +63,7 @@ struct PlannedCommand {
   bool skip = false;                      ///< nothing to do under these shapes
   std::vector<PlannedArg> args;
   std::vector<PlannedMap> maps;    ///< behind the arguments
-  int64_t grid[3] = {1, 1, 1};     ///< cpu: tiles, 1, 1
+  int64_t grid[3] = {1, 1, 1};     ///< cpu: tiles of a phase, phases, 1
   int64_t scratchBytes = 0;        ///< cpu: for each thread. cuda: dynamic shared memory
   uint32_t source = 0, target = 0; ///< copy
   int64_t flops = 0, bytes = 0;

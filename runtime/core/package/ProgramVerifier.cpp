@@ -349,8 +349,8 @@ private:
     for (size_t i = 0; i < sizeOf(launch.variants()); ++i)
       DLC_TRY(checkVariant(*launch.variants()->Get(i), text(where, ", variant ", i), at, init));
     size_t axes = sizeOf(launch.grid());
-    if (isCuda ? axes < 1 || axes > 3 : axes != 1)
-      return refuseModule(where, "expected a grid of ", isCuda ? "1 to 3 axes" : "1 axis", ", got ",
+    if (axes < 1 || axes > (isCuda ? 3 : 2))
+      return refuseModule(where, "expected a grid of 1 ", isCuda ? "to 3" : "or 2", " axes, got ",
                           axes);
     for (uint32_t i = 0; i < axes; ++i)
       DLC_TRY(checkNumber(launch.grid()->Get(i), where, "its grid", init, true));

@@ -202,17 +202,20 @@ std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Byt
       for (Value operand : launch->getOperands())
         pointers.push_back(buffers.lookup(operand)->data());
       SmallVector<int64_t> dims = evaluate(*kernel.getDims(), symbols);
-      int64_t tiles = evaluate(*kernel.getGrid(), symbols).front();
+      SmallVector<int64_t> grid = evaluate(*kernel.getGrid(), symbols);
+      int64_t tiles = grid.front(), phases = grid.size() > 1 ? grid.back() : 1;
       GuardedBuffer scratch(evaluate(*kernel.getScratch(), symbols).front());
       abi::CpuArgs args{pointers.data(), dims.data()};
       auto entry = compiled[variant].entries.at(kernel.getEntry()->str());
       auto code = reinterpret_cast<abi::CpuKernel>(images[variant]->base + entry);
-      for (int64_t part = 0; part < parts; ++part)
-        callKernel(code, args, tiles * part / parts, tiles * (part + 1) / parts, scratch.data());
+      for (int64_t first = 0; first < tiles * phases; first += tiles)
+        for (int64_t part = 0; part < parts; ++part)
+          callKernel(code, args, first + tiles * part / parts, first + tiles * (part + 1) / parts,
+                     scratch.data());
       if (kernel.getSymName() == timedKernel) {
         for (int i = 0; i < timedRepetitions; ++i) {
           auto start = std::chrono::steady_clock::now();
-          callKernel(code, args, 0, tiles, scratch.data());
+          callKernel(code, args, 0, tiles * phases, scratch.data());
           double taken = milliseconds(start) * 1e6;
           fastest = i == 0 ? taken : std::min(fastest, taken);
         }

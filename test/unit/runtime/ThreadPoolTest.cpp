@@ -60,6 +60,47 @@ TEST(ThreadPool, EachTileRunsOnce) {
   }
 }
 
+/// What is computed of neighbours that other threads computed in the phase before.
+struct Waves {
+  Waves(int64_t tiles, int64_t phases) : tiles(tiles), values((phases + 1) * tiles, 0) {
+    for (int64_t i = 0; i < tiles; ++i)
+      values[i] = i;
+  }
+  int64_t tiles;
+  std::vector<int64_t> values;
+
+  static int64_t next(const std::vector<int64_t> &values, int64_t tiles, int64_t tile) {
+    int64_t row = tile / tiles * tiles, at = tile % tiles;
+    return values[row + at] + 3 * values[row + (at + 1) % tiles] % 1009;
+  }
+  static void body(void *state, int64_t begin, int64_t end, int slot) {
+    auto &waves = *static_cast<Waves *>(state);
+    for (int64_t i = begin; i < end; ++i)
+      waves.values[waves.tiles + i] = next(waves.values, waves.tiles, i);
+  }
+};
+
+TEST(ThreadPool, APhaseBeginsAfterTheOneBeforeIt) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    for (int64_t tiles : {1, 2, 7, 64, 65, 200})
+      for (int64_t phases : {1, 2, 50}) {
+        Waves waves(tiles, phases), alone(tiles, phases);
+        pool.run(tiles, phases, true, Waves::body, &waves);
+        Waves::body(&alone, 0, tiles * phases, 0);
+        ASSERT_EQ(waves.values, alone.values)
+            << threads << " threads, " << phases << " phases of " << tiles;
+      }
+  }
+}
+
+TEST(ThreadPool, PhasesHaveEachTileOnce) {
+  ThreadPool pool(3);
+  Tally tally(7 * 100, 3);
+  pool.run(7, 100, true, Tally::body, &tally);
+  tally.check();
+}
+
 TEST(ThreadPool, ManySmallJobs) {
   ThreadPool pool(4);
   for (int job = 0; job < 5000; ++job) {

@@ -261,8 +261,12 @@ const Fault kFaults[] = {
        launchOf(p, 0).variants.push_back(std::move(variant));
      },
      "program 0 (cpu), command 0, variant 0: it is for a GPU, and the program is not"},
-    {"GridAxes", [](PackageBuilder &p) { launchOf(p, 0).grid.push_back(0); },
-     "program 0 (cpu), command 0: expected a grid of 1 axis, got 2"},
+    {"GridAxes",
+     [](PackageBuilder &p) {
+       launchOf(p, 0).grid.push_back(0);
+       launchOf(p, 0).grid.push_back(0);
+     },
+     "program 0 (cpu), command 0: expected a grid of 1 or 2 axes, got 3"},
     {"GridIndex", [](PackageBuilder &p) { launchOf(p, 0).grid[0] = 900; },
      "program 0 (cpu), command 0: its grid names expression 900; there are 14"},
     {"Scratch",

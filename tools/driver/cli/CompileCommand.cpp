@@ -167,9 +167,9 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                       "them; the model takes all");
   command
       ->add_option("--force-plan", options->forcePlan,
-                   "KERNEL=SCHEDULE: how a kernel runs on cuda in place of the plan with the "
-                   "smallest estimate; *=SCHEDULE: every kernel that it can run. 'dlc inspect' "
-                   "shows the kernels with their plans and those that lost; may be repeated")
+                   "KERNEL=SCHEDULE: how a kernel runs in place of the plan with the smallest "
+                   "estimate; *=SCHEDULE: every kernel that it can run. 'dlc inspect' shows the "
+                   "kernels with their plans and those that lost; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(checkOneOf(kPhases));

@@ -60,7 +60,7 @@ struct CompileOptions : QuantizationOptions {
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
-  std::vector<std::string> forcePlan; // KERNEL=SCHEDULE, on cuda
+  std::vector<std::string> forcePlan; // KERNEL=SCHEDULE
   // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
   std::string precision = "f32";
   std::optional<double> maxError; // for mixed

@@ -105,6 +105,7 @@ private:
   int searchPrecision();
   LogicalResult runPhase(Phase phase, bool isRepeated = false);
   int selectTargets();
+  std::vector<std::string> forcedPlansOf(StringRef target) const;
   LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
   int compileBinaries();
@@ -326,15 +327,28 @@ int Compilation::selectTargets() {
                           "'; expected one of those that it was made for");
 }
 
+/// The entries of --force-plan for `target`: of schedules that it has, and of those that no target
+/// has, which are errors.
+std::vector<std::string> Compilation::forcedPlansOf(StringRef target) const {
+  std::vector<std::string> plans;
+  for (const std::string &entry : options.forcePlan) {
+    StringRef schedule = StringRef(entry).split('=').second;
+    bool isOfOther = llvm::any_of(options.targets, [&](const std::string &other) {
+      return other != target && codegen::hasSchedule(other, schedule);
+    });
+    if (codegen::hasSchedule(target, schedule) || !isOfOther)
+      plans.push_back(entry);
+  }
+  return plans;
+}
+
 /// Runs the schedule that codegen has for the target.
 LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   PassManager manager(target->getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(options.validatePasses);
   if (!isRepeated)
     manager.addInstrumentation(trace.makeInstrumentation());
-  codegen::SelectSchedulesCudaPassOptions select;
-  llvm::append_range(select.force, options.forcePlan);
-  codegen::addSchedule(manager, *target.getName(), select);
+  codegen::addSchedule(manager, *target.getName(), forcedPlansOf(*target.getName()));
   ScopedDiagnosticHandler handler(target->getContext(), [&](Diagnostic &diagnostic) {
     isPlanRefused |= codegen::isAboutForcedPlans(diagnostic);
     return failure(); // the next handler prints it

@@ -42,8 +42,6 @@ static int checkForcedPlans(const CompileOptions &options, Phase first, Phase la
   }
   if (options.forcePlan.empty())
     return kOk;
-  if (options.targets == std::vector<std::string>{"cpu"})
-    return fail(kUsage, "--force-plan is about kernels for cuda; expected that in --target");
   if (first >= Phase::schedule || last < Phase::schedule)
     return fail(kUsage, "--force-plan acts in phase 'schedule'; it needs a --compile-from "
                         "before it and a --compile-to that is not");

@@ -1,7 +1,7 @@
 //===- RecurrentProduct.cpp - States times weights, for the rows of a tile --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cpu/schedule/recurrent/RecurrentSchedule.h"
+#include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,8 +20,8 @@ static constexpr int64_t kBlockRows = 4;
 /// Accumulators that hide the latency of their additions.
 static constexpr int64_t kBusyVectors = 8;
 
-void RecurrentSchedule::productBlock(const Block &block, Value firstPanel, int64_t panels,
-                                     Value firstRow, int64_t rows) {
+void RecurrentSteps::productBlock(const Block &block, Value firstPanel, int64_t panels,
+                                  Value firstRow, int64_t rows) {
   auto vectorType = VectorType::get({lanes}, type);
   Value weight = k.input(block.weightInput);
   Type stored = cast<MemRefType>(weight.getType()).getElementType();
@@ -75,41 +75,50 @@ void RecurrentSchedule::productBlock(const Block &block, Value firstPanel, int64
   });
 }
 
-/// `rows` rows from `row` on times all panels, `atOnce` of these at a time.
-void RecurrentSchedule::productRows(const Block &block, int64_t panels, int64_t atOnce, Value row,
-                                    int64_t rows) {
-  int64_t whole = panels / atOnce * atOnce;
-  k.forEach(k.index(0), k.index(whole), atOnce,
+/// `rows` rows from `row` on times the panels `panels`, `atOnce` of these at a time. `count`, of which
+/// they are a multiple of `atOnce` or the last ones, is how many there are.
+void RecurrentSteps::productRows(const Block &block, const UnitRange &panels, int64_t atOnce,
+                                 int64_t count, Value row, int64_t rows) {
+  int64_t whole = count / atOnce * atOnce;
+  k.forEach(panels.begin, k.smaller(panels.end, k.index(whole)), atOnce,
             [&](Value panel) { productBlock(block, panel, atOnce, row, rows); });
-  if (whole < panels)
-    productBlock(block, k.index(whole), panels - whole, row, rows);
+  if (whole < count)
+    k.when(k.less(k.index(whole), panels.end),
+           [&] { productBlock(block, k.index(whole), count - whole, row, rows); });
 }
 
-/// to[row][gate][column] = sum over `length` of from[row] times the packed weights.
-void RecurrentSchedule::product(const Scratch &from, int64_t length, unsigned weightInput,
-                                int64_t gates, int64_t columns, const Scratch &to) {
+int64_t RecurrentSteps::panelsAtOnce(int64_t gates, int64_t panels) const {
+  return std::clamp<int64_t>(kBusyVectors / gates, 1, panels);
+}
+
+void RecurrentSteps::product(const StateRows &from, int64_t length, unsigned weightInput,
+                             int64_t gates, int64_t columns, const StateRows &to,
+                             const std::optional<UnitRange> &range) {
   Block block{from, to, length, weightInput, gates};
   int64_t panels = llvm::divideCeil(columns, kPanel);
+  UnitRange all = range ? *range : UnitRange{k.index(0), k.index(panels)};
   int64_t blockRows = std::min<int64_t>(kBlockRows, maxVectors / gates);
-  auto atOnce = [&](int64_t vectors) { return std::clamp<int64_t>(vectors, 1, panels); };
   Value wholeRows = k.index(0);
-  if (rowsOfTile >= blockRows) {
+  if (mostRows >= blockRows) {
     wholeRows = k.mul(k.divide(tileRows, k.index(blockRows)), k.index(blockRows));
-    int64_t blockPanels = atOnce(maxVectors / (gates * blockRows));
-    int64_t whole = panels / blockPanels * blockPanels;
+    int64_t blockPanels = std::clamp<int64_t>(maxVectors / (gates * blockRows), 1, panels);
+    while (range && panelsOfTile % blockPanels != 0)
+      --blockPanels;
     // All blocks of rows while a panel is in the cache.
+    int64_t whole = panels / blockPanels * blockPanels;
     auto overRows = [&](Value panel, int64_t count) {
       k.forEach(k.index(0), wholeRows, blockRows,
                 [&](Value row) { productBlock(block, panel, count, row, blockRows); });
     };
-    k.forEach(k.index(0), k.index(whole), blockPanels,
+    k.forEach(all.begin, k.smaller(all.end, k.index(whole)), blockPanels,
               [&](Value panel) { overRows(panel, blockPanels); });
     if (whole < panels)
-      overRows(k.index(whole), panels - whole);
+      k.when(k.less(k.index(whole), all.end), [&] { overRows(k.index(whole), panels - whole); });
   }
   // A single row takes several panels at once.
-  k.forEach(wholeRows, tileRows, 1,
-            [&](Value row) { productRows(block, panels, atOnce(kBusyVectors / gates), row, 1); });
+  k.forEach(wholeRows, tileRows, 1, [&](Value row) {
+    productRows(block, all, panelsAtOnce(gates, panels), panels, row, 1);
+  });
 }
 
 } // namespace dlc::codegen

@@ -1,7 +1,7 @@
-//===- RecurrentSchedule.cpp - Recurrences on the CPU ----------------------------------*- C++ -*-===//
+//===- RecurrentSteps.cpp - The steps of recurrences on the CPU -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cpu/schedule/recurrent/RecurrentSchedule.h"
+#include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,13 +13,7 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Weights up to this size stay in a core's second-level cache from step to step: then small tiles balance threads better,
-/// else large ones read the weights less often.
-static constexpr int64_t kCachedBytes = 1 << 20;
-static constexpr int64_t kFewRows = 8, kManyRows = 16;
-
-/// The recurrence that is the whole of `kernel`.
-static RecurrentOpInterface recurrenceOf(dlx::KernelOp kernel) {
+RecurrentOpInterface recurrenceOf(dlx::KernelOp kernel) {
   return *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
 }
 
@@ -38,38 +32,30 @@ SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel) {
   return packed;
 }
 
-RecurrentSchedule::RecurrentSchedule(CpuKernel &kernel)
+int64_t weightBytes(const Recurrence &r) {
+  return r.numGates * r.units * r.outputs * r.elementType.getIntOrFloatBitWidth() / 8;
+}
+
+RecurrentSteps::RecurrentSteps(CpuKernel &kernel)
     : k(kernel), op(recurrenceOf(kernel.emitter.getKernel())), r(op.getRecurrence()),
       type(computeType(r.elementType)), lanes(kernel.lanes()),
       maxVectors(kernel.isa >= IsaVariant::avx512 ? 24 : 12) {
   if (type.getIntOrFloatBitWidth() > 32)
     maxVectors /= 2;
-  int64_t bytes = r.numGates * r.units * r.outputs * r.elementType.getIntOrFloatBitWidth() / 8;
-  rowsOfTile = bytes <= kCachedBytes ? kFewRows : kManyRows;
-  // A few rows are shared out among threads.
-  if (auto rows = k.math.usual(r.rows))
-    rowsOfTile = std::max<int64_t>(1, std::min(rowsOfTile, (*rows + 1) / 2));
 }
 
 //===- Memory ---------------------------------------------------------------------------------------===//
 
-RecurrentSchedule::Scratch RecurrentSchedule::scratch(int64_t columns) {
-  int64_t width = llvm::alignTo(columns, kPanel), elements = width * rowsOfTile;
-  Scratch made{k.scratchView(type, elements, scratchBytes), width};
-  scratchBytes += elements * (type.getIntOrFloatBitWidth() / 8);
-  return made;
-}
-
-Value RecurrentSchedule::loadScratch(const Scratch &memory, Value row, Value column) {
+Value RecurrentSteps::loadScratch(const StateRows &memory, Value row, Value column) {
   return vector::LoadOp::create(k.builder, k.loc, VectorType::get({lanes}, type), memory.memory,
                                 at(memory, row, column));
 }
 
-void RecurrentSchedule::storeScratch(const Scratch &memory, Value row, Value column, Value value) {
+void RecurrentSteps::storeScratch(const StateRows &memory, Value row, Value column, Value value) {
   vector::StoreOp::create(k.builder, k.loc, value, memory.memory, at(memory, row, column));
 }
 
-Value RecurrentSchedule::loadBuffer(Value buffer, Value offset, Value mask) {
+Value RecurrentSteps::loadBuffer(Value buffer, Value offset, Value mask) {
   auto stored = VectorType::get({lanes}, cast<MemRefType>(buffer.getType()).getElementType());
   Value value;
   if (!mask) {
@@ -81,7 +67,7 @@ Value RecurrentSchedule::loadBuffer(Value buffer, Value offset, Value mask) {
   return fromStorage(k.builder, k.loc, value, r.elementType);
 }
 
-void RecurrentSchedule::storeBuffer(Value buffer, Value offset, Value mask, Value value) {
+void RecurrentSteps::storeBuffer(Value buffer, Value offset, Value mask, Value value) {
   Value stored = toStorage(k.builder, k.loc, value, r.elementType);
   if (mask)
     vector::MaskedStoreOp::create(k.builder, k.loc, buffer, offset, mask, stored);
@@ -89,7 +75,7 @@ void RecurrentSchedule::storeBuffer(Value buffer, Value offset, Value mask, Valu
     vector::StoreOp::create(k.builder, k.loc, stored, buffer, offset);
 }
 
-void RecurrentSchedule::forColumns(int64_t columns, llvm::function_ref<void(Value, Value)> body) {
+void RecurrentSteps::forColumns(int64_t columns, llvm::function_ref<void(Value, Value)> body) {
   int64_t whole = columns / lanes * lanes;
   if (whole > 0)
     k.forEach(k.index(0), k.index(whole), lanes, [&](Value column) { body(column, {}); });
@@ -97,9 +83,21 @@ void RecurrentSchedule::forColumns(int64_t columns, llvm::function_ref<void(Valu
     body(k.index(whole), k.laneMask(k.index(columns - whole), lanes));
 }
 
+void RecurrentSteps::forColumnsOf(int64_t columns, const std::optional<UnitRange> &range,
+                                  llvm::function_ref<void(Value, Value)> body) {
+  if (!range)
+    return forColumns(columns, body);
+  int64_t whole = columns / lanes * lanes;
+  k.forEach(range->begin, k.smaller(range->end, k.index(whole)), lanes,
+            [&](Value column) { body(column, {}); });
+  if (whole < columns)
+    k.when(k.less(k.index(whole), range->end),
+           [&] { body(k.index(whole), k.laneMask(k.index(columns - whole), lanes)); });
+}
+
 //===- Time -----------------------------------------------------------------------------------------===//
 
-Value RecurrentSchedule::length(Value row) {
+Value RecurrentSteps::length(Value row) {
   Value steps = k.value(r.steps);
   if (!r.lengths)
     return steps;
@@ -110,13 +108,25 @@ Value RecurrentSchedule::length(Value row) {
   return k.smaller(atLeast, steps);
 }
 
-Value RecurrentSchedule::place(Value row, Value time) {
+Value RecurrentSteps::mostSteps() {
+  if (!r.lengths)
+    return k.value(r.steps);
+  return k
+      .fold(k.index(0), tileRows, 1, k.index(0),
+            [&](Value row, ValueRange most) {
+              return SmallVector<Value>{
+                  arith::MaxSIOp::create(k.builder, k.loc, most.front(), length(row))};
+            })
+      .front();
+}
+
+Value RecurrentSteps::place(Value row, Value time) {
   Value global = k.add(firstRow, row);
   return r.rowsFirst ? k.add(k.mul(global, k.value(r.steps)), time)
                      : k.add(k.mul(time, k.value(r.rows)), global);
 }
 
-RecurrentSchedule::Moment RecurrentSchedule::momentOf(Value row, Value step) {
+RecurrentSteps::Moment RecurrentSteps::momentOf(Value row, Value step) {
   Moment moment;
   Value count = length(row), time = step;
   if (r.lengths)
@@ -133,13 +143,14 @@ RecurrentSchedule::Moment RecurrentSchedule::momentOf(Value row, Value step) {
 
 //===- Steps ----------------------------------------------------------------------------------------===//
 
-void RecurrentSchedule::cell(Value step) {
+void RecurrentSteps::cell(Value step, ArrayRef<StateRows> oldStates, ArrayRef<StateRows> nextStates,
+                          const std::optional<UnitRange> &range) {
   Value gates = k.input(inputOf(op, r.gates)), y = k.output(0);
   forRows([&](Value row) {
     Moment moment = momentOf(row, step);
     Value gatesAt = k.mul(moment.offset, k.index(r.numGates * r.units));
     Value yAt = k.mul(moment.offset, k.index(r.outputs));
-    forColumns(r.units, [&](Value column, Value mask) {
+    forColumnsOf(r.units, range, [&](Value column, Value mask) {
       SmallVector<Value> x, h, old;
       for (unsigned gate = 0; gate < r.numGates; ++gate) {
         Value start = k.add(column, k.index(gate * r.units));
@@ -150,12 +161,12 @@ void RecurrentSchedule::cell(Value step) {
                                       loadBuffer(k.input(inputOf(op, *r.bias)), start, mask));
         h.push_back(sum);
       }
-      for (auto [index, state] : llvm::enumerate(states))
+      for (auto [index, state] : llvm::enumerate(oldStates))
         old.push_back(loadScratch(r.projection && index == 0 ? whole : state, row, column));
       auto extent = [&](AffineExpr dim) { return k.value(dim); };
       BodyContext context{k.builder, op.getLoc(), {}, extent};
       SmallVector<Value> next = op.emitStep(context, x, h, old);
-      for (auto [index, state] : llvm::enumerate(states)) {
+      for (auto [index, state] : llvm::enumerate(nextStates)) {
         if (r.projection && index == 0)
           storeScratch(whole, row, column, next[0]);
         else
@@ -176,83 +187,42 @@ void RecurrentSchedule::cell(Value step) {
   });
 }
 
-void RecurrentSchedule::project(Value step) {
-  product(whole, r.units, inputOf(op, *r.projection), 1, r.outputs, projected);
-  forRows([&](Value row) {
-    Moment moment = momentOf(row, step);
-    Value yAt = k.mul(moment.offset, k.index(r.outputs));
-    auto keep = [&] {
-      forColumns(r.outputs, [&](Value column, Value mask) {
-        Value value = loadScratch(projected, row, column);
-        storeScratch(states[0], row, column, value);
-        storeBuffer(k.output(0), k.add(yAt, column), mask, value);
-      });
-    };
-    if (moment.counts)
-      k.when(moment.counts, keep);
-    else
-      keep();
-  });
-}
-
-void RecurrentSchedule::emitTile(Value tile) {
-  firstRow = k.mul(tile, k.index(rowsOfTile));
-  tileRows = k.smaller(k.index(rowsOfTile),
-                       k.builder.createOrFold<arith::SubIOp>(k.loc, k.value(r.rows), firstRow));
+void RecurrentSteps::begin(ArrayRef<StateRows> states, const std::optional<UnitRange> &range) {
   Value zero = arith::ConstantOp::create(k.builder, k.loc,
                                          k.builder.getZeroAttr(VectorType::get({lanes}, type)));
   forRows([&](Value row) {
     for (auto [index, state] : llvm::enumerate(states))
-      forColumns(r.width(index), [&, &index = index, &state = state](Value column, Value mask) {
-        Value value = zero;
-        if (!r.initial.empty())
-          value =
-              loadBuffer(k.input(inputOf(op, r.initial[index])),
-                         k.add(k.mul(k.add(firstRow, row), k.index(r.width(index))), column), mask);
-        storeScratch(state, row, column, value);
-      });
+      forColumnsOf(
+          r.width(index), range, [&, &index = index, &state = state](Value column, Value mask) {
+            Value value = zero;
+            if (!r.initial.empty())
+              value = loadBuffer(
+                  k.input(inputOf(op, r.initial[index])),
+                  k.add(k.mul(k.add(firstRow, row), k.index(r.width(index))), column), mask);
+            storeScratch(state, row, column, value);
+          });
   });
-  Value steps = k.value(r.steps);
-  if (r.lengths)
-    steps = k.fold(k.index(0), tileRows, 1, k.index(0), [&](Value row, ValueRange most) {
-               return SmallVector<Value>{
-                   arith::MaxSIOp::create(k.builder, k.loc, most.front(), length(row))};
-             }).front();
-  k.forEach(k.index(0), steps, 1, [&](Value step) {
-    product(states[0], r.outputs, inputOf(op, r.weight), r.numGates, r.units, pre);
-    cell(step);
-    if (r.projection)
-      project(step);
-  });
+}
+
+void RecurrentSteps::finish(ArrayRef<StateRows> states, const std::optional<UnitRange> &range) {
+  Value zero = arith::ConstantOp::create(k.builder, k.loc,
+                                         k.builder.getZeroAttr(VectorType::get({lanes}, type)));
   forRows([&](Value row) {
     for (auto [index, state] : llvm::enumerate(states))
-      forColumns(r.width(index), [&, &index = index, &state = state](Value column, Value mask) {
-        storeBuffer(k.output(1 + index),
-                    k.add(k.mul(k.add(firstRow, row), k.index(r.width(index))), column), mask,
-                    loadScratch(state, row, column));
-      });
+      forColumnsOf(
+          r.width(index), range, [&, &index = index, &state = state](Value column, Value mask) {
+            storeBuffer(k.output(1 + index),
+                        k.add(k.mul(k.add(firstRow, row), k.index(r.width(index))), column), mask,
+                        loadScratch(state, row, column));
+          });
     if (r.lengths)
       k.forEach(length(row), k.value(r.steps), 1, [&](Value time) {
         Value yAt = k.mul(place(row, time), k.index(r.outputs));
-        forColumns(r.outputs, [&](Value column, Value mask) {
+        forColumnsOf(r.outputs, range, [&](Value column, Value mask) {
           storeBuffer(k.output(0), k.add(yAt, column), mask, zero);
         });
       });
   });
 }
-
-CpuLaunch RecurrentSchedule::run() {
-  for (unsigned state = 0; state < r.numStates; ++state)
-    states.push_back(scratch(r.width(state)));
-  pre = scratch(r.numGates * llvm::alignTo(r.units, kPanel));
-  if (r.projection) {
-    whole = scratch(r.units);
-    projected = scratch(r.outputs);
-  }
-  k.forEach(k.begin, k.end, 1, [&](Value tile) { emitTile(tile); });
-  return {r.rows.ceilDiv(rowsOfTile), scratchBytes};
-}
-
-CpuLaunch scheduleRecurrent(CpuKernel &kernel) { return RecurrentSchedule(kernel).run(); }
 
 } // namespace dlc::codegen
