@@ -224,6 +224,54 @@ private:
   }
 };
 
+/// squeeze(permute(slice(view(x)))) -> permute(slice(view(x))), where the slice takes one index of a
+/// dim: of a view that has this dim and the next one as one, the indices of the next one are taken.
+/// So are the queries of [rows, 3, heads, size] 'heads' heads of [rows, 3 * heads, size], which an
+/// attention reads where they lie. There need be no permutation.
+struct SqueezeOfSlice : OpRewritePattern<dl::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dl::ReshapeOp squeeze, PatternRewriter &rewriter) const override {
+    auto permute = squeeze.getX().getDefiningOp<dl::PermuteOp>();
+    auto slice = (permute ? permute.getX() : squeeze.getX()).getDefiningOp<dl::SliceOp>();
+    auto view = slice ? slice.getX().getDefiningOp<dl::ReshapeOp>() : dl::ReshapeOp();
+    auto part = slice ? partOf(slice) : std::nullopt;
+    if (!view || !part || part->size() != 1 || !isa<func::FuncOp>(squeeze->getParentOp()) ||
+        llvm::any_of(std::initializer_list<Operation *>{squeeze, slice, view}, isKeptOut) ||
+        (permute && isKeptOut(permute)) || hasCountedDim(view.getX()))
+      return failure();
+    dl::Dims dims = dl::dimsOf(view);
+    auto next = static_cast<size_t>(part->dim) + 1;
+    auto count = next < dims.size() ? dl::asConstant(dims[next]) : std::nullopt;
+    if (!count)
+      return failure();
+    // The dims of the slice, and their order after the permutation, without the one that is taken.
+    SmallVector<int64_t> order;
+    auto rank = static_cast<int64_t>(dims.size());
+    for (int64_t at = 0; at < rank; ++at) {
+      int64_t dim = permute ? permute.getDims()[at] : at;
+      dim = dim < 0 ? dim + rank : dim;
+      if (dim != part->dim)
+        order.push_back(dim > part->dim ? dim - 1 : dim);
+    }
+    dl::Dims rest = dims;
+    rest.erase(rest.begin() + part->dim);
+    if (dl::dimsOf(squeeze) !=
+        dl::Dims(llvm::map_range(order, [&](int64_t dim) { return rest[dim]; })))
+      return failure();
+    dl::Dims merged = rest;
+    merged[part->dim] = dl::normalize(dims[part->dim] * *count);
+    dl::Builder b(squeeze);
+    b.setListener(rewriter.getListener());
+    Value taken = take(b, b.reshape(view.getX(), merged),
+                       {part->dim, part->begin * *count, part->end * *count});
+    rewriter.replaceOp(squeeze, permute ? b.permute(taken, order) : taken);
+    return success();
+  }
+
+private:
+  static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse"); }
+};
+
 /// slice(f(x)) -> f(slice(x)), where nothing else reads f(x)
 struct SliceOfComputed : SlicePattern {
   using SlicePattern::SlicePattern;
@@ -359,7 +407,7 @@ struct CatToRoll : OpRewritePattern<dl::CatOp> {
 void HoistSlices::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   patterns.add<MergeSlices, SliceOfCat, SliceOfBroadcast, SliceOfPermute, SliceOfReshape,
-               SliceOfComputed, CatOfAllParts, CatToRoll>(&getContext());
+               SqueezeOfSlice, SliceOfComputed, CatOfAllParts, CatToRoll>(&getContext());
   if (failed(applyPatternsGreedily(
           getOperation(), std::move(patterns),
           GreedyRewriteConfig().setMaxIterations(GreedyRewriteConfig::kNoLimit))))

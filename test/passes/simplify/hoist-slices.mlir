@@ -202,3 +202,59 @@ func.func @load_or_counted(%x: tensor<?x8xf32, #dl.t<[s0, 8]>>) -> (tensor<1x8xf
   return %1, %3 : tensor<1x8xf32>, tensor<?x1xf32, #dl.t<[s0, 1]>>
 }
 }
+
+// -----
+
+// Queries, keys and values of one product, as people write them: each is a slice of a view, which an attention reads where it lies.
+// CHECK-LABEL: @heads
+// CHECK-SAME: (%[[X:.*]]: tensor<?x7x24xf32
+// CHECK-NEXT: %[[V:.*]] = dl.reshape %[[X]] {{.*}} -> tensor<?x7x6x4xf32
+// CHECK-NEXT: %[[Q:.*]] = dl.slice %[[V]] {dim = 2 : i64, end = 2 : i64, start = 0 : i64} {{.*}} -> tensor<?x7x2x4xf32
+// CHECK-NEXT: %[[QP:.*]] = dl.permute %[[Q]] {dims = array<i64: 0, 2, 1, 3>} {{.*}} -> tensor<?x2x7x4xf32
+// CHECK-NEXT: %[[K:.*]] = dl.slice %[[V]] {dim = 2 : i64, end = 4 : i64, start = 2 : i64} {{.*}} -> tensor<?x7x2x4xf32
+// CHECK-NEXT: %[[KP:.*]] = dl.permute %[[K]] {dims = array<i64: 0, 2, 1, 3>} {{.*}} -> tensor<?x2x7x4xf32
+// CHECK-NEXT: return %[[QP]], %[[KP]]
+#x = #dl.t<[s0, 7, 24]>
+#v = #dl.t<[s0, 7, 3, 2, 4]>
+#p = #dl.t<[3, s0, 2, 7, 4]>
+#s = #dl.t<[1, s0, 2, 7, 4]>
+#y = #dl.t<[s0, 2, 7, 4]>
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
+func.func @heads(%x: tensor<?x7x24xf32, #x>) -> (tensor<?x2x7x4xf32, #y>, tensor<?x2x7x4xf32, #y>) {
+  %v = dl.reshape %x {shape = affine_map<()[s0] -> (s0, 7, 3, 2, 4)>} : (tensor<?x7x24xf32, #x>) -> tensor<?x7x3x2x4xf32, #v>
+  %p = dl.permute %v {dims = array<i64: 2, 0, 3, 1, 4>} : (tensor<?x7x3x2x4xf32, #v>) -> tensor<3x?x2x7x4xf32, #p>
+  %0 = dl.slice %p {end = 1 : i64} : (tensor<3x?x2x7x4xf32, #p>) -> tensor<1x?x2x7x4xf32, #s>
+  %1 = dl.reshape %0 {shape = affine_map<()[s0] -> (s0, 2, 7, 4)>} : (tensor<1x?x2x7x4xf32, #s>) -> tensor<?x2x7x4xf32, #y>
+  %2 = dl.slice %p {end = 2 : i64, start = 1 : i64} : (tensor<3x?x2x7x4xf32, #p>) -> tensor<1x?x2x7x4xf32, #s>
+  %3 = dl.reshape %2 {shape = affine_map<()[s0] -> (s0, 2, 7, 4)>} : (tensor<1x?x2x7x4xf32, #s>) -> tensor<?x2x7x4xf32, #y>
+  return %1, %3 : tensor<?x2x7x4xf32, #y>, tensor<?x2x7x4xf32, #y>
+}
+}
+
+// -----
+
+// Stays: of two indices, with other dims than one less, of a tensor that is no view, and where the text asks for a kernel.
+// CHECK-LABEL: @no_heads
+// CHECK-NEXT: dl.reshape {{.*}} -> tensor<8x3x2x4xf32>
+// CHECK-NEXT: dl.slice {{.*}} -> tensor<8x2x2x4xf32>
+// CHECK-NEXT: dl.reshape {{.*}} -> tensor<8x16xf32>
+// CHECK-NEXT: dl.slice {{.*}} -> tensor<8x1x2x4xf32>
+// CHECK-NEXT: dl.reshape {{.*}} -> tensor<8x8xf32>
+// CHECK-NEXT: dl.reshape {{.*}} -> tensor<8x3x2x4xf32>
+// CHECK-NEXT: dl.slice {{.*}} -> tensor<8x1x2x4xf32>
+// CHECK-NEXT: dl.reshape {{.*}}dl.no_fuse{{.*}} -> tensor<8x2x4xf32>
+// CHECK-NEXT: dl.slice {{.*}} -> tensor<1x7xf32>
+// CHECK-NEXT: dl.reshape {{.*}} -> tensor<7xf32>
+func.func @no_heads(%x: tensor<8x24xf32>, %z: tensor<8x24xf32>, %w: tensor<5x7xf32>) -> (tensor<8x16xf32>, tensor<8x8xf32>, tensor<8x2x4xf32>, tensor<7xf32>) {
+  %v = dl.reshape %x {shape = affine_map<() -> (8, 3, 2, 4)>} : (tensor<8x24xf32>) -> tensor<8x3x2x4xf32>
+  %0 = dl.slice %v {dim = 1 : i64, end = 2 : i64} : (tensor<8x3x2x4xf32>) -> tensor<8x2x2x4xf32>
+  %1 = dl.reshape %0 {shape = affine_map<() -> (8, 16)>} : (tensor<8x2x2x4xf32>) -> tensor<8x16xf32>
+  %2 = dl.slice %v {dim = 1 : i64, start = 2 : i64} : (tensor<8x3x2x4xf32>) -> tensor<8x1x2x4xf32>
+  %3 = dl.reshape %2 {shape = affine_map<() -> (8, 8)>} : (tensor<8x1x2x4xf32>) -> tensor<8x8xf32>
+  %u = dl.reshape %z {shape = affine_map<() -> (8, 3, 2, 4)>} : (tensor<8x24xf32>) -> tensor<8x3x2x4xf32>
+  %4 = dl.slice %u {dim = 1 : i64, end = 1 : i64} : (tensor<8x3x2x4xf32>) -> tensor<8x1x2x4xf32>
+  %5 = dl.reshape %4 {dl.no_fuse, shape = affine_map<() -> (8, 2, 4)>} : (tensor<8x1x2x4xf32>) -> tensor<8x2x4xf32>
+  %6 = dl.slice %w {end = 1 : i64} : (tensor<5x7xf32>) -> tensor<1x7xf32>
+  %7 = dl.reshape %6 {shape = affine_map<() -> (7)>} : (tensor<1x7xf32>) -> tensor<7xf32>
+  return %1, %3, %5, %7 : tensor<8x16xf32>, tensor<8x8xf32>, tensor<8x2x4xf32>, tensor<7xf32>
+}
