@@ -8,7 +8,14 @@
 #include "codegen/cuda/schedule/CudaOracle.h"
 #include "codegen/cuda/schedule/Schedule.h"
 #include "ir/dl/DLDialect.h"
+#include "ir/dlx/DLXOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -44,7 +51,10 @@ bool hasSchedule(StringRef target, StringRef name) {
 }
 
 void registerScheduleOracles(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *, dl::DLDialect *dialect) {
+  registry.addExtension(+[](MLIRContext *context, dl::DLDialect *dialect) {
+    // An oracle runs passes of its target inside of others, where no dialect can be loaded.
+    context->loadDialect<arith::ArithDialect, dlx::DLXDialect, func::FuncDialect, gpu::GPUDialect,
+                         math::MathDialect, memref::MemRefDialect, scf::SCFDialect>();
     auto &oracles = dialect->addInterface<ScheduleOracles>();
     oracles.add("cpu", std::make_unique<CpuOracle>());
     oracles.add("cuda", std::make_unique<CudaOracle>());

@@ -59,6 +59,10 @@ public:
   /// many operations (ir/analysis/CostModel.h).
   virtual double microsecondsToCompute(mlir::Operation *op, double bytes,
                                        double operations) const = 0;
+  /// Microseconds that a run of the program in `target`, a module of the target after
+  /// outline-kernels, is estimated to take; nullopt where some kernel has no schedule. Plans are
+  /// written into `target`: it is made to be asked about.
+  virtual std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const = 0;
 
   /// The oracle of the target whose module `op` is in. Emits an error and returns null if there is
   /// none.

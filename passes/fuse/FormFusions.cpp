@@ -38,7 +38,7 @@ void FormFusions::runOnOperation() {
   updateStates(plan, getOperation());
   if (!separate) {
     if (oracle->poolsProducts())
-      numPooled += joinPoolings(plan);
+      numPooled += joinPoolings(plan, edges, *oracle, getOperation()->getParentOfType<ModuleOp>());
     numReaders += joinReaders(plan, *oracle);
     numRecomputed += recomputeForReaders(
         plan, edges, *oracle, dl::symbolRanges(getOperation()->getParentOfType<ModuleOp>()));

@@ -22,9 +22,10 @@ std::vector<FusionGroup> fuseProducers(mlir::Block &block, bool isSeparate,
 /// is an update why not.
 void updateStates(FusionPlan &plan, mlir::func::FuncOp function);
 
-/// Pooling epilogues: a pooling joins the convolution whose results it alone reads. Returns how
-/// many did.
-unsigned joinPoolings(FusionPlan &plan);
+/// Pooling epilogues: a pooling joins the convolution whose results it alone reads, where the two are
+/// estimated to take less time so than by a kernel each; else `edges` say so. Returns how many did.
+unsigned joinPoolings(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
+                      mlir::ModuleOp target);
 
 /// Multi-output fusion: a map joins what it reads at its own index, a map or a product, and both
 /// results are stored where others read the first one too. Returns how many did.

@@ -3,8 +3,10 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuOracle.h"
 
+#include "codegen/Passes.h"
 #include "codegen/cpu/schedule/attention/AttentionSizes.h"
 #include "codegen/plan/AttentionLimits.h"
+#include "codegen/plan/ProgramEstimate.h"
 #include "ir/machine/CpuModel.h"
 
 using namespace mlir;
@@ -45,6 +47,15 @@ double CpuOracle::microsecondsToMove(Operation *, int64_t bytes) const {
 double CpuOracle::microsecondsToCompute(Operation *, double bytes, double operations) const {
   return kAvx512Vnni.launch +
          (bytes / kAvx512Vnni.cacheBytes + operations / (2 * kAvx512Vnni.looseFloats)) / 1000;
+}
+
+std::optional<double> CpuOracle::microsecondsOfRun(ModuleOp target) const {
+  PassManager manager(target.getContext());
+  manager.enableVerifier(false);
+  manager.addPass(createSelectSchedulesCpuPass());
+  if (failed(manager.run(target)))
+    return std::nullopt;
+  return codegen::microsecondsOfRun(target, kAvx512Vnni.launch, /*gpu=*/0);
 }
 
 } // namespace dlc::codegen

@@ -19,6 +19,7 @@ public:
   bool hasVectorsOfGroups(LoopNestOpInterface window) const override;
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
+  std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
   bool hasWaves() const override { return false; }
   bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
 };

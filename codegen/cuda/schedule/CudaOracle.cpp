@@ -3,11 +3,13 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/CudaOracle.h"
 
+#include "codegen/Passes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/plan/AttentionLimits.h"
 #include "codegen/plan/PlanChoice.h"
+#include "codegen/plan/ProgramEstimate.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/analysis/CostModel.h"
 
@@ -63,6 +65,16 @@ double CudaOracle::microsecondsToCompute(Operation *op, double bytes, double ope
   double perNanosecond =
       2 * gpu.peakFloats * gpu.schedules.arithmetic * double(gpu.multiprocessors) * gpu.gigahertz;
   return gpu.launchInRow + (bytes / gpu.memoryBytes + operations / perNanosecond) / 1000;
+}
+
+std::optional<double> CudaOracle::microsecondsOfRun(ModuleOp target) const {
+  PassManager manager(target.getContext());
+  manager.enableVerifier(false);
+  manager.addPass(createSelectSchedulesCudaPass());
+  if (failed(manager.run(target)))
+    return std::nullopt;
+  const GpuModel &gpu = gpuOf(target);
+  return codegen::microsecondsOfRun(target, gpu.launchInRow, gpu.architecture);
 }
 
 /// Steps of a sequence of which nothing is known.

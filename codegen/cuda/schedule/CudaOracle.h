@@ -18,6 +18,7 @@ public:
   bool hasVectorsOfGroups(LoopNestOpInterface) const override { return false; }
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
+  std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
   bool hasWaves() const override { return true; }
   bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface> layers) const override;
 };

@@ -57,8 +57,10 @@ Reason reasonOf(NotFused notFused) {
   case NotFused::lines:
     return {"a scan, sort or scatter is a kernel of its own", kNothing};
   case NotFused::two_roots:
-    return {"both have a reduction, a window or a contraction, and no kernel computes these two",
-            kNothing};
+    return {
+        "both have a reduction, a window or a contraction, and no kernel computes these two, or "
+        "none as fast",
+        "nothing: no kernel computes both in less time"};
   case NotFused::other_dims:
     return {"its reader has other dims", "apply the reader before the dims change"};
   case NotFused::other_index:

@@ -167,3 +167,22 @@ module {
     return %y : tensor<2x8x4x5xf64>
   }
 }
+
+// -----
+
+// On a Hopper, where wgmma multiplies 64 channels by 128 filters, two kernels take less time.
+// CHECK-LABEL: dlx.program @Apart
+// CHECK: dlx.launch @conv2d_relu(
+// CHECK: dlx.launch @max_pool2d({{.*}}reader = "max_pool2d", producer = "relu", why = two_roots
+#image = #dl.t<[8, 64, 56, 56], order = [0, 2, 3, 1]>
+#result = #dl.t<[8, 128, 56, 56], order = [0, 2, 3, 1]>
+#pooled = #dl.t<[8, 128, 28, 28], order = [0, 2, 3, 1]>
+module {
+  func.func @Apart(%x: tensor<8x64x56x56xf16, #image>) -> tensor<8x128x28x28xf16, #pooled> {
+    %w = dl.weight "w" : tensor<128x64x3x3xf16>
+    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<8x64x56x56xf16, #image>, tensor<128x64x3x3xf16>) -> tensor<8x128x56x56xf16, #result>
+    %1 = dl.relu %0 : (tensor<8x128x56x56xf16, #result>) -> tensor<8x128x56x56xf16, #result>
+    %2 = dl.max_pool2d %1 {kernel_size = array<i64: 2, 2>} : (tensor<8x128x56x56xf16, #result>) -> tensor<8x128x28x28xf16, #pooled>
+    return %2 : tensor<8x128x28x28xf16, #pooled>
+  }
+}

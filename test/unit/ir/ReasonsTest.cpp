@@ -56,8 +56,9 @@ constexpr Row<dl::NotFused> kNotFused[] = {
     {dl::NotFused::lines, "a scan, sort or scatter is a kernel of its own",
      "nothing: no kernel computes both"},
     {dl::NotFused::two_roots,
-     "both have a reduction, a window or a contraction, and no kernel computes these two",
-     "nothing: no kernel computes both"},
+     "both have a reduction, a window or a contraction, and no kernel computes these two, or none "
+     "as fast",
+     "nothing: no kernel computes both in less time"},
     {dl::NotFused::other_dims, "its reader has other dims",
      "apply the reader before the dims change"},
     {dl::NotFused::other_index, "its reader does not read it at its own index",
