@@ -114,7 +114,7 @@ static std::vector<std::string> layoutsOf(dlx::KernelOp op) {
   return layouts;
 }
 
-/// What `op` converts on its way through the graph; the packing of weights says no reason.
+/// The converts of `op` that say a reason: the packing of weights says none.
 static std::vector<std::unique_ptr<schema::ConvertT>> convertsOf(dlx::KernelOp op) {
   std::vector<std::unique_ptr<schema::ConvertT>> converts;
   auto nameOf = [](RankedTensorType type) {

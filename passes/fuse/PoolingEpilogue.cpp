@@ -49,7 +49,7 @@ private:
 
 } // namespace
 
-/// What stands for a value that another kernel computes, or that comes from outside.
+/// An argument, or a weight, in place of a value that no kernel of the candidate computes.
 Value Candidate::inputFor(Value value) {
   if (!values.contains(value)) {
     if (weights.dependsOnWeightsAlone(value))

@@ -45,7 +45,7 @@ bool Recomputation::isCandidate(const PlannedFusion &group) const {
 bool Recomputation::canCompute(PlannedFusion &reader, const PlannedFusion &group,
                                OpOperand &read) const {
   auto loops = dyn_cast<LoopNestOpInterface>(read.getOwner());
-  // What a kernel stores in place it cannot read, and its ops are what the schedules expect.
+  // A kernel cannot read what it stores in place, and an attention has the ops that it has.
   if (!loops || !reader.isKernel || reader.weightOnly || reader.updated ||
       isa_and_nonnull<dl::AttentionOp>(reader.root) ||
       (plan.writesPart(reader) && plan.readsPart(group)))

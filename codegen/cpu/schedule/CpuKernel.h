@@ -162,8 +162,8 @@ struct CpuLaunch {
   mlir::AffineExpr tiles;        // number of tiles, over symbols
   int64_t scratchBytes = 0;      // of scratch memory for each thread
   mlir::AffineExpr scratch = {}; // the same over symbols, where it is not null
-  /// Where it is not null, the kernel has so many phases, each of `tiles` tiles: those of phase p begin
-  /// at tile p * tiles. All threads share the scratch memory, and meet after each phase.
+  /// Where it is not null, the kernel has so many phases, each of `tiles` tiles: those of phase p
+  /// begin at tile p * tiles. All threads share the scratch memory, and meet after each phase.
   mlir::AffineExpr phases = {};
 };
 

@@ -12,7 +12,7 @@ namespace dlc::dl {
 struct Reason {
   /// The end of a sentence that says why something is not as a reader may expect.
   llvm::StringRef why;
-  /// What would change it: what a user can do, in the imperative, or "nothing" and why.
+  /// The way to change it: a user's next step in the imperative, or "nothing" and why.
   llvm::StringRef change;
 };
 

@@ -60,7 +60,7 @@ TEST(ThreadPool, EachTileRunsOnce) {
   }
 }
 
-/// What is computed of neighbours that other threads computed in the phase before.
+/// Each tile is computed of neighbours that other threads computed in the phase before.
 struct Waves {
   Waves(int64_t tiles, int64_t phases) : tiles(tiles), values((phases + 1) * tiles, 0) {
     for (int64_t i = 0; i < tiles; ++i)

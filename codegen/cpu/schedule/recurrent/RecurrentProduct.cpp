@@ -75,8 +75,8 @@ void RecurrentSteps::productBlock(const Block &block, Value firstPanel, int64_t 
   });
 }
 
-/// `rows` rows from `row` on times the panels `panels`, `atOnce` of these at a time. `count`, of which
-/// they are a multiple of `atOnce` or the last ones, is how many there are.
+/// `rows` rows from `row` on times `panels`, so many of these `atOnce`: a multiple of that, or the
+/// last ones of all `count` panels.
 void RecurrentSteps::productRows(const Block &block, const UnitRange &panels, int64_t atOnce,
                                  int64_t count, Value row, int64_t rows) {
   int64_t whole = count / atOnce * atOnce;

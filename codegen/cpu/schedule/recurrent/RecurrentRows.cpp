@@ -13,8 +13,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Weights up to this size stay in a core's second-level cache from step to step: then small tiles balance threads better,
-/// else large ones read the weights less often.
+/// Weights up to this size stay in a core's second-level cache from step to step: then small tiles
+/// balance threads better, else large ones read the weights less often.
 static constexpr int64_t kCachedBytes = 1 << 20;
 static constexpr int64_t kFewRows = 8, kManyRows = 16;
 

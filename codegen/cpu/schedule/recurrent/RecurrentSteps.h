@@ -5,8 +5,8 @@
 // (recurrent_rows), and phases of one step, whose tiles are groups of units (recurrent_units). They
 // share what a step is made of:
 //
-//   a product: pre[row][gate][unit] = sum over k of weight[unit / 16][k][gate][unit % 16] * h[row][k], blocks of rows times
-//     the gates of a panel in registers, so that each vector of weights is read once a block;
+//   a product: pre[row][gate][unit] = sum over k of weight[unit / 16][k][gate][unit % 16] *
+//     h[row][k], rows times the gates of a panel in registers: a block reads each weight once;
 //   then the op's own step on vectors of units, row by row: gates and pre in, states and y out.
 //
 // States are in the compute type, in scratch memory. The long tail of a row with fewer steps is
@@ -54,7 +54,7 @@ protected:
 
   //===- Memory ------------------------------------------------------------------------------------===//
 
-  /// Calls `body` for the vectors of `columns` columns, with the mask of the last one where it is not whole.
+  /// Calls `body` for the vectors of so many columns, with a mask for one that is not whole.
   void forColumns(int64_t columns,
                   llvm::function_ref<void(mlir::Value column, mlir::Value mask)> body);
   /// The same of those in `range`, which begins at a vector's begin.
@@ -72,13 +72,13 @@ protected:
 
   //===- A step ------------------------------------------------------------------------------------===//
 
-  /// to[row][gate][column] = sum over `length` of from[row] times the packed weights, for all columns
-  /// or those of the panels `range`.
+  /// to[row][gate][column] = sum over `length` of from[row] times the packed weights, for all
+  /// columns or those of the panels `range`.
   void product(const StateRows &from, int64_t length, unsigned weightInput, int64_t gates,
                int64_t columns, const StateRows &to,
                const std::optional<UnitRange> &range = std::nullopt);
-  /// The op's step, of all units or those in `range`: the states `next` of the states `old`, which may
-  /// be in the same memory.
+  /// The op's step, of all units or those in `range`: the states `next` of the states `old`, which
+  /// may be in the same memory.
   void cell(mlir::Value step, llvm::ArrayRef<StateRows> old, llvm::ArrayRef<StateRows> next,
             const std::optional<UnitRange> &range = std::nullopt);
   /// The states before the first step.
@@ -103,7 +103,7 @@ protected:
   mlir::Value firstRow, tileRows; // of the tile at hand
 
 private:
-  /// What a block of rows times some panels is made of.
+  /// The parts of a product: some rows times some panels.
   struct Block {
     const StateRows &from, &to;
     int64_t length;
