@@ -75,8 +75,8 @@ dl::NotFused whyAlone(mlir::Operation *op);
 /// too long with it, or have too many inputs; nullopt where it would not.
 std::optional<dl::NotFused> whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer,
                                         int64_t places);
-/// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; nullopt where it
-/// can. `reader`, which has the loops `nest`, reads `value`.
+/// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in
+/// `reader`; nullopt where it can. `reader`, which has the loops `nest`, reads `value`.
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
                                        const FusionGroup &consumer, LoopNestOpInterface reader,
                                        const LoopNest &nest);
@@ -84,8 +84,8 @@ std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value 
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
                                        const FusionGroup &consumer, dl::AttentionOp reader);
 
-/// Why `reader`, which ends the fusion `consumer` and has the loops `nest`, cannot compute `value` by a
-/// copy of `producer`, a map, that is its own; nullopt where it can.
+/// Why `reader`, which ends the fusion `consumer` and has the loops `nest`, cannot compute `value`
+/// by a copy of `producer`, a map, that is its own; nullopt where it can.
 std::optional<dl::NotFused> whyNotCompute(const FusionGroup &producer, mlir::Value value,
                                           const FusionGroup &consumer, LoopNestOpInterface reader,
                                           const LoopNest &nest);

@@ -93,7 +93,7 @@ def DL_NotFused
                    I32EnumAttrCase<"read_by_product", 10>, I32EnumAttrCase<"read_again", 11>,
                    I32EnumAttrCase<"overlapping_windows", 12>,
                    I32EnumAttrCase<"joined_rows", 13>,
-                   // What has a kernel of its own, or a root.
+                   // The op has a kernel of its own, or a root.
                    I32EnumAttrCase<"recurrence", 14>, I32EnumAttrCase<"lines", 15>,
                    I32EnumAttrCase<"two_roots", 16>, I32EnumAttrCase<"other_dims", 17>,
                    I32EnumAttrCase<"other_index", 18>,

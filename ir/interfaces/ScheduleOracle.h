@@ -55,8 +55,8 @@ public:
   /// Microseconds that a kernel takes that does nothing but read a tensor of so many bytes and
   /// write it in another order, on the machine that the module around `op` is for.
   virtual double microsecondsToMove(mlir::Operation *op, int64_t bytes) const = 0;
-  /// The same of a kernel that reads and writes so many bytes, which caches may hold, and computes so
-  /// many operations (ir/analysis/CostModel.h).
+  /// The same of a kernel that reads and writes so many bytes, which caches may hold, and computes
+  /// so many operations (ir/analysis/CostModel.h).
   virtual double microsecondsToCompute(mlir::Operation *op, double bytes,
                                        double operations) const = 0;
   /// Microseconds that a run of the program in `target`, a module of the target after

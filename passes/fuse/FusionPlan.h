@@ -75,8 +75,8 @@ public:
   /// Makes one group of two, which stores `results`. `reader` does not depend on `writer` through
   /// others.
   void join(PlannedFusion &writer, PlannedFusion &reader, llvm::ArrayRef<mlir::Value> results);
-  /// Gives the group that makes `read` a copy of `writer`, a map, whose one result it reads there, so
-  /// that it computes the value itself. `copies` says of what each copy is one.
+  /// Gives the group that makes `read` a copy of `writer`, a map, whose one result it reads there,
+  /// so that it computes the value itself. `copies` says of what each copy is one.
   void copyInto(const PlannedFusion &writer, mlir::OpOperand &read, mlir::IRMapping &copies);
   /// Erases `group`, whose results nothing reads any more, and its ops.
   void erase(PlannedFusion &group);

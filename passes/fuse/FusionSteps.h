@@ -22,8 +22,9 @@ std::vector<FusionGroup> fuseProducers(mlir::Block &block, bool isSeparate,
 /// is an update why not.
 void updateStates(FusionPlan &plan, mlir::func::FuncOp function);
 
-/// Pooling epilogues: a pooling joins the convolution whose results it alone reads, where the two are
-/// estimated to take less time so than by a kernel each; else `edges` say so. Returns how many did.
+/// Pooling epilogues: a pooling joins the convolution whose results it alone reads, where the two
+/// are estimated to take less time so than by a kernel each; else `edges` say so. Returns how many
+/// did.
 unsigned joinPoolings(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
                       mlir::ModuleOp target);
 
@@ -31,9 +32,10 @@ unsigned joinPoolings(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle
 /// results are stored where others read the first one too. Returns how many did.
 unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 
-/// Recomputation: each reader of what a map computes does so itself, and the map has no kernel, where
-/// all of them can and this is estimated to be faster by clearly more than estimates are wrong. What
-/// `edges` say of the map is then said of its copies. Returns how many maps have no kernel so.
+/// Recomputation: each reader of what a map computes does so itself, and the map has no kernel,
+/// where all of them can and this is estimated to be faster by clearly more than estimates are
+/// wrong. What `edges` say of the map is then said of its copies. Returns how many maps have no
+/// kernel so.
 unsigned recomputeForReaders(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
                              llvm::ArrayRef<dl::Range> symbols);
 
@@ -47,8 +49,8 @@ unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
 unsigned joinLayers(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle);
 
 /// Why kernels cannot write all tensors of `cat` where they lie in its result; nullopt where they
-/// can: all other ops that read the tensors can read them there, all of them lie as the result does,
-/// and parts and rows begin at multiples of `alignment` bytes.
+/// can: all other ops that read the tensors can read them there, all of them lie as the result
+/// does, and parts and rows begin at multiples of `alignment` bytes.
 std::optional<dl::NotFused> whyNotWriteParts(dl::CatOp cat, int64_t alignment);
 
 /// In-place concatenation: no kernel copies the tensors of a dl.cat that is in place. Returns how

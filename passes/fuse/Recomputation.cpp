@@ -72,8 +72,8 @@ static int64_t timesComputed(OpOperand &read) {
          countIn(nest.spanReads);
 }
 
-/// The estimated time of the kernel, and of what its readers read of it, is clearly longer than that
-/// of reading what it reads and computing it in each reader.
+/// The estimated time of the kernel, and of what its readers read of it, is clearly longer than
+/// that of reading what it reads and computing it in each reader.
 bool Recomputation::isFaster(const PlannedFusion &group, ArrayRef<OpOperand *> reads) const {
   auto bytesOf = [&](Value value) {
     return usual(storedBytes(cast<RankedTensorType>(value.getType())));
@@ -95,7 +95,8 @@ bool Recomputation::isFaster(const PlannedFusion &group, ArrayRef<OpOperand *> r
   return computed < kClearly * stored;
 }
 
-/// Lets each reader of what `group` computes do so itself, where all of them can and this is faster.
+/// Lets each reader of what `group` computes do so itself, where all of them can and this is
+/// faster.
 bool Recomputation::recompute(PlannedFusion &group) {
   if (!isCandidate(group))
     return false;

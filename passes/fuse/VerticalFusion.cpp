@@ -107,9 +107,9 @@ void VerticalFusion::copyMoves(Block &block) {
   }
 }
 
-/// Why the kernels that compute the tensors of `cat` do not write them where they lie in its result;
-/// nullopt where they do. If all of them were only moved, the dl.cat would move them: one kernel in
-/// place of several.
+/// Why the kernels that compute the tensors of `cat` do not write them where they lie in its
+/// result; nullopt where they do. If all of them were only moved, the dl.cat would move them: one
+/// kernel in place of several.
 std::optional<dl::NotFused> VerticalFusion::whyNotInPlace(dl::CatOp cat) {
   if (isSeparate)
     return dl::NotFused::separate;

@@ -224,10 +224,10 @@ private:
   }
 };
 
-/// squeeze(permute(slice(view(x)))) -> permute(slice(view(x))), where the slice takes one index of a
-/// dim: of a view that has this dim and the next one as one, the indices of the next one are taken.
-/// So are the queries of [rows, 3, heads, size] 'heads' heads of [rows, 3 * heads, size], which an
-/// attention reads where they lie. There need be no permutation.
+/// squeeze(permute(slice(view(x)))) -> permute(slice(view(x))), where the slice takes one index of
+/// a dim: of a view that has this dim and the next one as one, the indices of the next one are
+/// taken. So are the queries of [rows, 3, heads, size] 'heads' heads of [rows, 3 * heads, size],
+/// which an attention reads where they lie. There need be no permutation.
 struct SqueezeOfSlice : OpRewritePattern<dl::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dl::ReshapeOp squeeze, PatternRewriter &rewriter) const override {

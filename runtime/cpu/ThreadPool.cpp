@@ -131,8 +131,8 @@ void ThreadPool::runJob() {
       sched_yield(); // a helper still computes its last piece
 }
 
-/// Each thread begins with pieces that are its own in all phases, in their order, and then takes those
-/// of others, from their last ones on.
+/// Each thread begins with pieces that are its own in all phases, in their order, and then takes
+/// those of others, from their last ones on.
 void ThreadPool::takeOwnPieces(int slot, int number) {
   int64_t tiles = count.load(std::memory_order_relaxed), pieces = (tiles + piece - 1) / piece;
   auto take = [&](int64_t at) {

@@ -39,9 +39,9 @@ public:
   /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A job that is not `wide`
   /// stays on the caller: waking others would cost more than it gains.
   void run(int64_t count, bool wide, Body body, void *state) { run(count, 1, wide, body, state); }
-  /// The same for each of `phases` ranges of `count`, which follow each other: no piece of one begins
-  /// before all of the one before are done. A thread takes the same pieces of each phase while others
-  /// keep up with it, so that what these read stays in its cache.
+  /// The same for each of `phases` ranges of `count`, which follow each other: no piece of one
+  /// begins before all of the one before are done. A thread takes the same pieces of each phase
+  /// while others keep up with it, so that what these read stays in its cache.
   void run(int64_t count, int64_t phases, bool wide, Body body, void *state);
 
 private:

@@ -20,11 +20,12 @@ struct CpuArgs {
   const int64_t *dims;
 };
 
-/// A CPU kernel computes tiles [begin, end) of the launch's tile range. `scratch` is private to the calling
-/// thread, aligned to kBufferAlignment and of the launch's scratch size; null where that is 0. Tiles write
-/// disjoint elements, so any partition over threads gives the same bits. A launch with phases has as many tiles in
-/// each, those of phase p from p * tiles on: no tile of a phase runs before all of the phase before it are done, and
-/// all threads share one scratch. A call may be for tiles of several phases, in their order.
+/// A CPU kernel computes tiles [begin, end) of the launch's tile range. `scratch` is private to the
+/// calling thread, aligned to kBufferAlignment and of the launch's scratch size; null where that is
+/// 0. Tiles write disjoint elements, so any partition over threads gives the same bits. A launch
+/// with phases has as many tiles in each, those of phase p from p * tiles on: no tile of a phase
+/// runs before all of the phase before it are done, and all threads share one scratch. A call may
+/// be for tiles of several phases, in their order.
 using CpuKernel = void (*)(const CpuArgs *args, int64_t begin, int64_t end, void *scratch);
 
 /// A CUDA kernel takes one parameter for each argument of the launch, in order: a pointer for a buffer, an

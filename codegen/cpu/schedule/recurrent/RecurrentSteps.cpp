@@ -187,9 +187,13 @@ void RecurrentSteps::cell(Value step, ArrayRef<StateRows> oldStates, ArrayRef<St
   });
 }
 
+Value RecurrentSteps::zeros() {
+  return arith::ConstantOp::create(k.builder, k.loc,
+                                   k.builder.getZeroAttr(VectorType::get({lanes}, type)));
+}
+
 void RecurrentSteps::begin(ArrayRef<StateRows> states, const std::optional<UnitRange> &range) {
-  Value zero = arith::ConstantOp::create(k.builder, k.loc,
-                                         k.builder.getZeroAttr(VectorType::get({lanes}, type)));
+  Value zero = zeros();
   forRows([&](Value row) {
     for (auto [index, state] : llvm::enumerate(states))
       forColumnsOf(
@@ -205,8 +209,7 @@ void RecurrentSteps::begin(ArrayRef<StateRows> states, const std::optional<UnitR
 }
 
 void RecurrentSteps::finish(ArrayRef<StateRows> states, const std::optional<UnitRange> &range) {
-  Value zero = arith::ConstantOp::create(k.builder, k.loc,
-                                         k.builder.getZeroAttr(VectorType::get({lanes}, type)));
+  Value zero = zeros();
   forRows([&](Value row) {
     for (auto [index, state] : llvm::enumerate(states))
       forColumnsOf(

@@ -44,7 +44,8 @@ protected:
   mlir::Value length(mlir::Value row);
   /// The most that a row of the tile has.
   mlir::Value mostSteps();
-  /// Where row `row` of the tile is at `step`: the time, and whether it still counts (null: always).
+  /// Where row `row` of the tile is at `step`: the time, and whether it still counts (null:
+  /// always).
   struct Moment {
     mlir::Value offset; // of the row's time in gates and y, in rows of theirs
     mlir::Value counts;
@@ -68,6 +69,8 @@ protected:
                     mlir::Value value);
   mlir::Value loadBuffer(mlir::Value buffer, mlir::Value offset, mlir::Value mask);
   void storeBuffer(mlir::Value buffer, mlir::Value offset, mlir::Value mask, mlir::Value value);
+  /// A vector of zeros in the compute type.
+  mlir::Value zeros();
   int64_t bytesOfElement() const { return type.getIntOrFloatBitWidth() / 8; }
 
   //===- A step ------------------------------------------------------------------------------------===//
