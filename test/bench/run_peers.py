@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The benchmark against peers, without a GPU: it runs on the processor at small sizes, says what is missing, and lets nothing
+"""The benchmarks against peers, without a GPU: they run on the processor at small sizes, say what is missing, and let nothing
 wrong be timed."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,8 +15,8 @@ from cases import Cases, Failure  # noqa: E402
 import torch  # noqa: E402
 
 
-def run(*arguments, expect=0, **environment):
-    process = subprocess.run([sys.executable, os.path.join(HERE, "peers.py"), *arguments], capture_output=True, text=True,
+def run(*arguments, script="peers.py", expect=0, **environment):
+    process = subprocess.run([sys.executable, os.path.join(HERE, script), *arguments], capture_output=True, text=True,
                              env={**os.environ, **environment})
     if process.returncode != expect:
         raise Failure(f"exit status {process.returncode}, expected {expect}\n{process.stdout[-1500:]}{process.stderr[-1500:]}")
@@ -55,6 +56,19 @@ def gate(folder):
         raise Failure(said)
 
 
+def workloads():
+    """Two of the workloads that a GPU is measured with agree with PyTorch, and each has its module."""
+    sys.path.insert(0, os.path.join(HERE, "workloads"))
+    import table
+    import torch_peers
+    said = run("--device", "cpu", "MLP", "MNIST", script="workloads/measure.py")
+    if "2 right, 0 wrong" not in said:
+        raise Failure(said)
+    for name, workload in table.TABLE.items():
+        if sum(1 for pattern, _ in torch_peers.MODULES if re.match(pattern, name)) == 0 or not torch_peers.inputs_of(workload.text):
+            raise Failure(f"'{name}' has no module or no inputs")
+
+
 def main():
     cases = Cases()
     with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +77,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with cases.case("what computes something else is not timed"):
             gate(folder)
+    with cases.case("workloads on the processor"):
+        workloads()
+    with cases.case("a workload that there is not"):
+        if "no workload's name contains" not in run("nothing", script="workloads/measure.py", expect=2):
+            raise Failure("another message")
     with cases.case("a model that there is not"):
         if "no model's name contains" not in run("--device", "cpu", "--model", "nothing", expect=2):
             raise Failure("another message")
@@ -71,6 +90,8 @@ def main():
     else:
         with cases.case("--device cuda without a GPU"):
             if "finds no CUDA GPU" not in run("--device", "cuda", expect=5):
+                raise Failure("another message")
+            if "finds no CUDA GPU" not in run("MLP", script="workloads/measure.py", expect=5):
                 raise Failure("another message")
     return cases.finish()
 

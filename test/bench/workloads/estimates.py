@@ -1,0 +1,76 @@
+"""What the compiler estimates that the workloads of table.py take on an H100, beside what is to be reached, and what measure.py found when
+a GPU was last at hand, of dlc and of PyTorch. Part of `tools/scripts/bench cuda`.
+
+    estimates.py [--kernels] [NAME...]    those whose name contains one; --kernels prints the plan of each kernel, too
+
+Times are of the GPU alone, in a CUDA graph. Nothing here was measured on the machine that prints it: estimates are the cost model's
+(ir/machine)."""
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import table  # noqa: E402
+import networks  # noqa: E402
+from dlc_tool import dlc  # noqa: E402
+
+BYTES = {"f16": 2, "f32": 4, "i64": 8}
+
+
+def save_zeros(model, path):
+    """Weights without a value: plans do not read them. The file has holes where they lie."""
+    header, offset = {}, 0
+    for name, (dims, dtype) in networks.asked_weights(model).items():
+        size = math.prod(dims) * BYTES[dtype]
+        header[name] = {"dtype": dtype.upper(), "shape": dims, "data_offsets": [offset, offset + size]}
+        offset += size
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + offset)
+    return bool(header)
+
+
+def kernels_of(text, folder):
+    """What `dlc inspect` says of the kernels of a model."""
+    model, weights, package = (os.path.join(folder, name) for name in ("model.dl", "model.safetensors", "model.bin"))
+    with open(model, "w", encoding="utf-8") as file:
+        file.write(text)
+    flags = ["--weights", weights] if save_zeros(model, weights) else []
+    dlc("compile", model, *flags, "--target", "cuda", "-q", "-o", package)
+    return json.loads(dlc("inspect", package, "--json"))["programs"][0]["kernels"]
+
+
+def number(value):
+    return f"{value:9.4f}" if value is not None else f"{'-':>9s}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernels", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    results, source = table.newest_results()
+    print("Estimates for an H100, ms" + (f"; measured on {source['gpu']}, {source['date']}" if source else ""))
+    print(f"  {'workload':47s}{'launches':>9s}{'estimate':>9s}{'goal':>9s}{'measured':>9s}{'PyTorch':>9s}")
+    met = missed = 0
+    for name, (text, goal) in table.chosen(options.names).items():
+        with tempfile.TemporaryDirectory() as folder:
+            kernels = table.on_hopper(kernels_of(text, folder))
+        estimate = sum(kernel["launches"] * kernel["plan"]["modelled_ns"] for kernel in kernels) * 1e-6
+        met, missed = met + (estimate <= goal), missed + (estimate > goal)
+        known = results.get(name, {})
+        print(f"  {name:47s}{sum(kernel['launches'] for kernel in kernels):9d}{number(estimate)}{number(goal)}"
+              f"{number(known.get('dlc', {}).get('ms'))}{number(known.get('best_peer_ms'))}"
+              + ("" if estimate <= goal else f"  {estimate / goal:.2f} of the goal"), flush=True)
+        for kernel in kernels if options.kernels else ():
+            plan = kernel["plan"]
+            print(f"    {kernel['launches']:3d} x {plan['modelled_ns'] * 1e-3:9.2f} us  {plan['schedule']:24s} {kernel['name']}  {plan['numbers']}")
+    print(f"  {met} estimates reach their goal, {missed} do not")
+
+
+if __name__ == "__main__":
+    main()

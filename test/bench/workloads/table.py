@@ -1,0 +1,118 @@
+"""The runs that people wait for on a GPU: each as text, with what is to be reached on an H100. What they took when a GPU was last at
+hand, dlc and PyTorch, is in the newest ../results/workloads-*.json, which measure.py writes."""
+import glob
+import json
+import os
+import re
+import sys
+from typing import NamedTuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEST = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(TEST, "conformance"))
+import networks  # noqa: E402
+
+
+class Workload(NamedTuple):
+    text: str
+    goal: float  # milliseconds of the GPU, in a CUDA graph
+
+
+def op(signature, result, body):
+    return f"dl 1\nmodel Op {{\n  forward({signature}) -> ({result}) {{\n    {body}\n  }}\n}}\n"
+
+
+def network(name, dtype="f16", **constants):
+    """The text of an example, or of a file of this folder, with other constants, numbers for its dims, and of another dtype."""
+    own = networks.Network(f"test/bench/workloads/{name}.dl")
+    text = networks.text_of(networks.NETWORKS.get(name, own), dtype).replace("dtype=f32", f"dtype={dtype}")
+    for name, value in constants.items():
+        text, count = re.subn(rf"^(const|dim) {name} = .*$", rf"const {name} = {value}", text, flags=re.M)
+        assert count == 1, name
+    return re.sub(r"^weights [^{\n]*\n", "", text, flags=re.M)
+
+
+def lstm(batch):
+    return op(f"x: f16[{batch},128,512]", f"y: f16[{batch},128,1024]", "y, _ = rnn(x)").replace(
+        "  forward", "  rnn: LSTM(512, 1024, 2, batch_first=true)\n  forward")
+
+
+def linear(transposed):
+    weight, body = ("4096,4096", "y = linear(x, w)") if transposed else ("4096,4096", "y = x @ w")
+    return op(f"x: f16[1,4096], w: f16[{weight}]", "y: f16[1,4096]", body)
+
+
+def attention(batch, heads, queries, keys, width, causal=False):
+    return op(f"q: f16[{batch},{heads},{queries},{width}], k: f16[{batch},{heads},{keys},{width}], v: f16[{batch},{heads},{keys},{width}]",
+              f"y: f16[{batch},{heads},{queries},{width}]", f"y = scaled_dot_product_attention(q, k, v{', is_causal=true' * causal})")
+
+
+def conv(batch, channels, outputs, size, kernel, stride=1, groups=1):
+    after = (size + 2 * (kernel // 2) - kernel) // stride + 1
+    layer = f"  conv: Conv2d({channels}, {outputs}, kernel_size={kernel}, stride={stride}, padding={kernel // 2}, groups={groups})\n"
+    return op(f"x: f16[{batch},{channels},{size},{size}]", f"y: f16[{batch},{outputs},{after},{after}]", "y = relu(conv(x))").replace(
+        "  forward", layer + "  forward")
+
+
+MLP = """dl 1
+model Mlp {
+  a: Linear(784, 512)
+  b: Linear(512, 256)
+  c: Linear(256, 10)
+  forward(x: f16[1,784]) -> (y: f16[1,10]) {
+    y = c(relu(b(relu(a(x)))))
+  }
+}
+"""
+BIG = "f16[8192,8192]"
+TABLE = {name: Workload(*row) for name, row in {
+    "LSTM 2x1024, 128 steps, f16, batch 1": (lstm(1), 0.50),
+    "LSTM 2x1024, 128 steps, f16, batch 32": (lstm(32), 0.90),
+    "Llama-like, 1 token, f16": (network("llama"), 0.40),
+    "Llama-like, 128 tokens, f16": (network("llama", T=128), 0.55),
+    "linear 1x4096x4096, f16, [out, in]": (linear(True), 0.0135),
+    "product 1x4096x4096, f16, [in, out]": (linear(False), 0.0135),
+    "attention 4x16x2048x64, f16": (attention(4, 16, 2048, 2048, 64), 0.160),
+    "attention 4x16x2048x128 causal, f16": (attention(4, 16, 2048, 2048, 128, True), 0.150),
+    "attention of 1 query, 32 heads, 8192x128, f16": (attention(1, 32, 1, 8192, 128), 0.052),
+    "ViT-B/16, f16, batch 1": (network("vit_b_16"), 0.40),
+    "ViT-B/16, f16, batch 32": (network("vit_b_16", N=32), 2.4),
+    "BERT-base, 1x128, f16": (network("bert", N=1, T=128), 0.40),
+    "ResNet-50, f16, batch 1": (network("resnet50", N=1), 0.25),
+    "ResNet-50, f16, batch 32": (network("resnet50", N=32), 1.25),
+    "MobileNetV2, f16, batch 1": (network("mobilenet_v2", N=1), 0.14),
+    "MobileNetV2, f16, batch 32": (network("mobilenet_v2", N=32), 0.80),
+    "ConvNeXt-T, f16, batch 1": (network("convnext_tiny"), 0.37),
+    "VGG-16, f16, batch 1": (network("vgg16", N=1, CLASSES=1000), 0.32),
+    "conv 32x256x14x14, 3x3, f16": (conv(32, 256, 256, 14, 3), 0.030),
+    "conv 32x3x224x224, 7x7 / 2, f16": (conv(32, 3, 64, 224, 7, 2), 0.120),
+    "depthwise 32x96x56x56, 3x3, f16": (conv(32, 96, 96, 56, 3, groups=96), 0.045),
+    "sum of 64 Mi, f32": (op("x: f32[8192,8192]", "y: f32[]", "y = sum(x)"), 0.098),
+    "softmax 32768x512, f16": (op("x: f16[32768,512]", "y: f16[32768,512]", "y = softmax(x, dim=-1)"), 0.030),
+    "gelu chain of 64 Mi, f16": (op(f"x: {BIG}, y: {BIG}", f"z: {BIG}", "z = gelu(x * 1.5 + y) * sigmoid(y)"), 0.150),
+    "MNIST CNN, f32, batch 1": (network("mnist", "f32", N=1), 0.018),
+    "MLP 784-512-256-10, f16, batch 1": (MLP, 0.005),
+}.items()}
+
+
+def chosen(parts):
+    """The workloads whose names contain one of `parts`; all of them where there are none."""
+    return {name: workload for name, workload in TABLE.items() if not parts or any(part in name for part in parts)}
+
+
+def newest_results():
+    """name -> what measure.py last wrote down of it, and the file; empty where there is none."""
+    files = sorted(glob.glob(os.path.join(os.path.dirname(HERE), "results", "workloads-*.json")), key=lambda path: path[-15:])
+    if not files:
+        return {}, None
+    with open(files[-1], encoding="utf-8") as source:
+        found = json.load(source)
+    return {entry["name"]: entry for entry in found["workloads"]}, found
+
+
+def on_hopper(kernels):
+    """Of what `dlc inspect` says of kernels, those that a run launches on an H100: with the kernels for sm_90a in place of those
+    that they replace there."""
+    replaced = {kernel["in_place_of"]: kernel for kernel in kernels if kernel.get("where") == "on sm_90a"}
+    return [{**replaced.get(kernel["name"], kernel), "launches": kernel["launches"], "base": kernel["name"]}
+            for kernel in kernels if kernel["launches"]]
