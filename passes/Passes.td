@@ -69,7 +69,7 @@ def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
   let summary = "Move scales and shifts of channels into the weights of the product before or after them";
   let description = [{
     A batch norm of known statistics that no product has taken in becomes x*s + t, with s = weight / sqrt(running_var + eps) and
-    t = bias - running_mean*s computed once at load. Then products with and sums of one number for each channel, which depend on weights
+    t = bias - running_mean*s computed once at load, in f32 whatever the precision of the model is. Then products with and sums of one number for each channel, which depend on weights
     alone, become part of a convolution, linear layer or matrix product: of the one before them, whose weight and bias they scale
     and shift, or of the one after them, which sums over these channels. A shift before a convolution needs one without padding, which
     would be shifted too. A number stays, and so does what the kernel of the op before computes on the way: they cost nothing. Fires where

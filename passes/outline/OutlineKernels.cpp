@@ -86,7 +86,8 @@ static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
   return ops;
 }
 
-/// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions and layouts say little about it.
+/// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions, layouts and, beside other
+/// ops, casts say little about it.
 static std::string nameOf(dl::FusionOp fusion) {
   static constexpr size_t kMaxParts = 5;
   // Whatever it reads through, and whatever is applied to its result.
@@ -99,6 +100,12 @@ static std::string nameOf(dl::FusionOp fusion) {
   for (Operation &op : fusion.getBodyBlock().without_terminator())
     if (!isRepetition(&op) && !isa<dl::ConvertLayoutOp>(op) && !unpacking.contains(&op))
       parts.push_back(op.getName().stripDialect());
+  StringRef cast = dl::CastOp::getOperationName().split('.').second;
+  if (llvm::is_contained(parts, cast)) {
+    llvm::erase(parts, cast);
+    if (parts.empty())
+      parts.push_back(cast);
+  }
   if (parts.empty())
     return fusion.getInputs().empty() ? "fill" : "rearrange";
   size_t left = parts.size() > kMaxParts ? parts.size() - kMaxParts : 0;

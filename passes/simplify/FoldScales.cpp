@@ -29,6 +29,7 @@ public:
   int64_t numExpanded = 0, numFolded = 0;
 
 private:
+  dl::BatchNormOp widen(dl::BatchNormOp norm);
   bool expand(dl::BatchNormOp norm);
   bool foldBefore(Operation *op);
   bool foldAfter(Operation *product);
@@ -54,13 +55,27 @@ void Folding::replace(Operation *op, Value value) {
   op->erase();
 }
 
+/// In half precision scale and shift would be rounded once more: the norm of floats that `norm`
+/// becomes, its result rounded to what that of `norm` was.
+dl::BatchNormOp Folding::widen(dl::BatchNormOp norm) {
+  dl::Builder b(norm);
+  SmallVector<Value> wide = llvm::map_to_vector(
+      norm->getOperands(), [&](Value value) { return b.cast(value, b.getF32Type()); });
+  Value y = b.make<dl::BatchNormOp>(wide[0], wide[1], wide[2], ArrayRef(wide).drop_front(3),
+                                    norm.getEpsAttr());
+  replace(norm, b.cast(y, getElementTypeOrSelf(norm)));
+  return y.getDefiningOp<dl::BatchNormOp>();
+}
+
 /// A batch norm of known statistics as a product and a sum.
 bool Folding::expand(dl::BatchNormOp norm) {
   auto isWeight = [&](Value value) { return weights.dependsOnWeightsAlone(value); };
-  // In half precision scale and shift would be rounded once more. A kernel of its own stays one.
-  if (!isWideFloat(norm) || !norm->getDiscardableAttrDictionary().empty() ||
+  // A kernel of its own stays one.
+  if (!norm->getDiscardableAttrDictionary().empty() ||
       !llvm::all_of(norm->getOperands().drop_front(), isWeight))
     return false;
+  if (!isWideFloat(norm))
+    norm = widen(norm);
   dl::Builder b(norm);
   Value scale = scaleOf(norm, b), shift = b.make<dl::MulOp>(norm.getRunningMean(), scale);
   bool isAffine = norm.getAffine().size() == 2;

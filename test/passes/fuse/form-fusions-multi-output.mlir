@@ -47,7 +47,7 @@ module {
 
 // A map and its reader, in two dtypes; both are results.
 // CHECK-LABEL: dlx.program @Maps
-// CHECK: dlx.launch @exp_cast(%{{.*}}) -> (%[[C:[^,]*]], %[[E:[^)]*]])
+// CHECK: dlx.launch @exp(%{{.*}}) -> (%[[C:[^,]*]], %[[E:[^)]*]])
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.return %[[E]], %[[C]]
 module {

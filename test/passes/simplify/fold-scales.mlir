@@ -235,9 +235,12 @@ func.func @stays(%x: tensor<4x8xf32>, %i: tensor<4xf32>) -> (tensor<4x4xf32>, te
 
 // -----
 
-// In half precision, weights would be rounded once more; one of the two ops is to run in f32, the other is not.
+// In half precision, weights would be rounded once more: a norm computes in f32. One of the two ops is to run in f32, the other is not.
 // CHECK-LABEL: @other_precision
-// CHECK-DAG: dl.batch_norm
+// CHECK-DAG: %[[WIDE:.*]] = dl.cast %arg0 {dtype = f32} : (tensor<2x8xf16>) -> tensor<2x8xf32>
+// CHECK-DAG: %[[SCALED:.*]] = dl.mul %[[WIDE]], %{{.*}} : (tensor<2x8xf32>
+// CHECK-DAG: %[[SHIFTED:.*]] = dl.add %[[SCALED]], %{{.*}} : (tensor<2x8xf32>
+// CHECK-DAG: dl.cast %[[SHIFTED]] {dtype = f16} : (tensor<2x8xf32>) -> tensor<2x8xf16>
 // CHECK-DAG: dl.mul %{{.*}} : (tensor<2x4xf16>
 // CHECK-DAG: dl.mul %{{.*}} {dl.keep_f32}
 func.func @other_precision(%h: tensor<2x8xf16>, %x: tensor<2x8xf32>) -> (tensor<2x8xf16>, tensor<2x4xf16>, tensor<2x4xf32>) {
