@@ -64,6 +64,7 @@ struct ScheduleRates {
   double tileEnds;          ///< ... and of a block before its first product and after its last
   double
       gatheredBytes; ///< bytes a clock that 128 threads of a multiprocessor copy from an image ...
+  double gatheredElements; ///< elements a clock of less than 4 bytes that threads copy one by one
   double gatherBegins; ///< ... and clocks in which they find the rows of a tile
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
@@ -139,6 +140,7 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// of each of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is
 /// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
 /// instructions of a warp, one after the other.
+/// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a clock.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -162,6 +164,7 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .tileSlab = 900,
                                                  .tileEnds = 1500,
                                                  .gatheredBytes = 32,
+                                                 .gatheredElements = 4,
                                                  .gatherBegins = 500,
                                                  .windows = 1.5,
                                                  .floatUnits = 1.6,

@@ -38,7 +38,11 @@ inline std::vector<MeasuredTile> readMeasuredTiles(std::istream &file) {
       continue;
     ProductShape shape = {m, n, k, 1, 2};
     if (unit == "wgmma") {
-      rows.push_back({shape, WgmmaTile{tileN, stages, 0}, microseconds});
+      for (WgmmaTile tile : wgmmaTiles())
+        if (tile.n == tileN) {
+          tile.stages = stages;
+          rows.push_back({shape, tile, microseconds});
+        }
       continue;
     }
     for (ProductTile tile : tensorCoreTiles())

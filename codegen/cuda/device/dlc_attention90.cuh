@@ -121,6 +121,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
     mbar_fence_init();
   }
   barrier();
+  begin_grid();
   // Heads side by side; in each the last rows come first: with a causal mask they take longest.
   const tile_order<Index> order = {heads, (rows + kTileM - 1) / kTileM};
   const Index tiles = order.count();

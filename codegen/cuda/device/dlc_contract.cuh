@@ -124,8 +124,8 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
 /// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8 with signed_X and zero_X of
 /// each operand: see mma_sums), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
 /// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
-/// stages, the loops that k counts (slab_k), and for each operand X its width (see slab), whether
-/// it lies along k in shared memory, and the taps of its window (slab_feed; for that operand
+/// stages, the loops that k counts (slab_k), and for each operand X its width and whether it
+/// is across (see slab), whether it lies along k in shared memory, and the taps of its window (slab_feed; for that operand
 /// `place` follows). The grid's x and y count tiles. With WINDOW the rows are those of windows one
 /// after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
 /// window and the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
@@ -158,8 +158,8 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
   Index m0 = (Index)(blockIdx.x / Share::kParts) * (kWindows * WINDOW),
         n0 = (Index)blockIdx.y * kTileN;
   Index begin, steps = share_steps<Share>((depth + kTileK - 1) / kTileK, begin);
-  slab_feed<SlabA, Config, Config::width_a, kThreads, Config::width_a == 1, Config::taps_a> feed_a;
-  slab_feed<SlabB, Config, Config::width_b, kThreads, Config::width_b == 1, Config::taps_b> feed_b;
+  slab_feed<SlabA, Config, Config::width_a, kThreads, Config::across_a != 0, Config::taps_a> feed_a;
+  slab_feed<SlabB, Config, Config::width_b, kThreads, Config::across_b != 0, Config::taps_b> feed_b;
   feed_a.start(element_a, m0, rows, place...);
   feed_b.start(element_b, n0, columns, place...);
   if constexpr (Share::kParts > 1) {

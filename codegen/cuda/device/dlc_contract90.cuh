@@ -59,11 +59,13 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
 DLC_DEV constexpr int totals_pitch(int chunk) { return chunk + 8; }
 
 /// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way
-/// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` from one place, so
-/// that it is inlined once.
+/// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` for several vectors in
+/// a row, so that what it reads is on its way for all of them at once.
 template <int N, int CHUNK, int VECTOR, class Visit>
 DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const Visit &visit) {
-  constexpr int kPitch = totals_pitch(CHUNK);
+  constexpr int kPitch = totals_pitch(CHUNK), kTurns = 16 * CHUNK / VECTOR / 32,
+                kUnroll = kTurns < 4 ? kTurns : 4;
+  static_assert(16 * CHUNK / VECTOR % 32 == 0, "each lane has as many vectors");
 #pragma unroll 1
   for (int chunk = 0; chunk < N / CHUNK; ++chunk) {
     // Registers have no index: each chunk's own are named in a branch of its own.
@@ -79,8 +81,9 @@ DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const
             store(totals + (half * 8 + (lane >> 2)) * kPitch + j * 8 + (lane & 3) * 2, pair);
           }
     warp_barrier();
-#pragma unroll 1
-    for (int i = lane; i < 16 * CHUNK / VECTOR; i += 32) {
+#pragma unroll kUnroll
+    for (int turn = 0; turn < kTurns; ++turn) {
+      int i = turn * 32 + lane;
       int row = i / (CHUNK / VECTOR), column = i % (CHUNK / VECTOR) * VECTOR;
       vec<float, VECTOR> total;
 #pragma unroll
@@ -176,8 +179,9 @@ private:
   }
 };
 
-/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for
-/// all m < rows and n < columns. Config: type (f16, bf16, or float, which the maps round to tf32),
+/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns, true)`
+/// for all m < rows and n < columns, and `finish(m, n, something, false)` for others of them: it may
+/// read what lies there before it knows, and stores nothing. Config: type (f16, bf16, or float, which the maps round to tf32),
 /// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
 /// the columns of a turn of the epilogue, `chunk`. A and B bring the slabs of the operands:
 /// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks.
@@ -213,6 +217,7 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     mbar_fence_init();
   }
   barrier();
+  begin_grid(); // the barriers are ready before the grids before this one have ended
   const tile_order<Index> order = {(rows + kTileM - 1) / kTileM, (columns + kTileN - 1) / kTileN};
   const Index steps = (depth + SlabA::kDepth - 1) / SlabA::kDepth,
               tiles = BATCHED ? order.count() * batches : order.count();
@@ -294,13 +299,13 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     const Index m0 = tile_m * kTileM + first + (warp & 3) * 16, n0 = tile_n * kTileN;
     give_totals<kTileN, kChunk, kVector>(
         d, totals, lane, [&](int row, int column, const vec<float, kVector> &total) {
-          Index m = m0 + row, n = n0 + column;
-          if (m < rows && n < columns) {
-            if constexpr (BATCHED)
-              finish(batch, m, n, total);
-            else
-              finish(m, n, total);
-          }
+          // No branch, so that the reads of the next vectors need not wait for its end.
+          Index m = min(m0 + row, rows - 1), n = min(n0 + column, columns - kVector);
+          bool inside = m0 + row < rows && n0 + column < columns;
+          if constexpr (BATCHED)
+            finish(batch, m, n, total, inside);
+          else
+            finish(m, n, total, inside);
         });
   }
 }

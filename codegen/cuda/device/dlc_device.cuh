@@ -192,9 +192,11 @@ DLC_DEV u32 atomic_cas(u32 *p, u32 expected, u32 desired) {
   return ::atomicCAS(p, expected, desired);
 }
 
-/// The first statement of each kernel: waits until the grids before it in its stream have ended and shows what they wrote,
-/// then lets the next grid's blocks take their places, where they wait likewise. So what a launch overlaps is another's end,
-/// and never its memory. Without effect before sm_90, and in launches that begin in order anyway.
+/// Before a kernel reads or writes device memory: waits until the grids before it in its stream have
+/// ended and shows what they wrote, then lets the next grid's blocks take their places, where they
+/// wait likewise. So what a launch overlaps is another's end, and never its memory. The other order
+/// is slower: an H100 took 0.59 ms for BERT-base in place of 0.52. Without effect before sm_90, and
+/// in launches that begin in order anyway.
 DLC_DEV void begin_grid() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

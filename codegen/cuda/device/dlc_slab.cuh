@@ -91,7 +91,8 @@ struct slab {
 
   /// Brings rows from `first` on and steps of k from `k0` on. `operand(row, k)` is the offset from `base` of WIDTH
   /// elements that lie together, or -1 where they are OUTSIDE; with WIDTH 0 it is the element
-  /// itself. ACROSS: neighbours in memory are neighbours of different lines.
+  /// itself. ACROSS: neighbours in memory are neighbours of different lines; an operand of less than
+  /// 4 bytes that is ACROSS is told k alone.
   template <int WIDTH, int THREADS, bool ACROSS = WIDTH == 1, class Index, class Operand>
   static DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                            Index k0, Index depth) {
@@ -149,7 +150,13 @@ struct slab {
   template <int WIDTH, int THREADS, bool ACROSS, class Index, class K, class Operand>
   static DLC_DEV void fill_at(T *stage, const T *base, const Operand &operand, Index first,
                               Index rows, const K &from, Index depth) {
-    if constexpr (WIDTH > 0) {
+    if constexpr (WIDTH > 0 && WIDTH * (int)sizeof(T) < 4) {
+      static_assert(WIDTH == 1, "a copy has at least 4 bytes");
+      if constexpr (ACROSS)
+        gather_chunks<THREADS>(stage, base, operand, first, rows, from, depth);
+      else
+        gather_elements<THREADS>(stage, base, operand, first, rows, from, depth);
+    } else if constexpr (WIDTH > 0) {
       copy<WIDTH, THREADS, ACROSS>(stage, base, [&](int round, int row, int own) -> Index {
         auto step = from.at(own, k_of<WIDTH, ACROSS>(round * THREADS));
         return first + row < rows && step.k < depth ? step(operand, first + row) : -1;
@@ -187,6 +194,45 @@ struct slab {
   }
 
 private:
+  /// Elements of less than 4 bytes one by one, neighbours of a line by neighbouring threads.
+  template <int THREADS, class Index, class K, class Operand>
+  static DLC_DEV void gather_elements(T *stage, const T *base, const Operand &operand, Index first,
+                                      Index rows, const K &from, Index depth) {
+    constexpr int kPerLine = kChunks * kPerChunk;
+#pragma unroll 4
+    for (int piece = (int)threadIdx.x; piece < kLines * kPerLine; piece += THREADS) {
+      int line = piece / kPerLine, at = piece % kPerLine;
+      auto step = from.at(ALONG_K ? at : line, k_of<1, false>(piece - (int)threadIdx.x));
+      Index row = first + (ALONG_K ? line : at),
+            place = row < rows && step.k < depth ? step(operand, row) : -1;
+      stage[slab::place(line, at / kPerChunk) + at % kPerChunk] =
+          place < 0 ? outside() : base[place];
+    }
+  }
+  /// The same, a chunk of a line by each thread, the same chunk of neighbouring lines by neighbours:
+  /// of an image's rows, whose elements at one step of k lie near each other. All places are known
+  /// before the first is read, so that no read waits for another.
+  template <int THREADS, class Index, class K, class Operand>
+  static DLC_DEV void gather_chunks(T *stage, const T *base, const Operand &operand, Index first,
+                                    Index rows, const K &from, Index depth) {
+#pragma unroll 1
+    for (int piece = (int)threadIdx.x; piece < kLines * kChunks; piece += THREADS) {
+      int line = piece % kLines, chunk = piece / kLines;
+      Index places[kPerChunk];
+#pragma unroll
+      for (int e = 0; e < kPerChunk; ++e) {
+        Index row = first + (ALONG_K ? line : chunk * kPerChunk + e);
+        auto step = from.at(ALONG_K ? chunk * kPerChunk + e : line, 0);
+        Index place = step(operand, row);
+        places[e] = row < rows && step.k < depth ? place : -1;
+      }
+      vec<T, kPerChunk> values;
+#pragma unroll
+      for (int e = 0; e < kPerChunk; ++e)
+        values[e] = places[e] < 0 ? outside() : base[places[e]];
+      store(stage + place(line, chunk), values);
+    }
+  }
   static DLC_DEV constexpr T outside() {
     if constexpr (OUTSIDE != 0)
       return (T)OUTSIDE;

@@ -96,7 +96,9 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
     os << ");\n";
   }
   // Before anything is read or written: the runtime may launch the kernel before the one before it has ended.
-  os << "  dlc::begin_grid();\n";
+  // The templates for Hopper do so themselves, once shared memory is ready.
+  if (!isForHopper)
+    os << "  dlc::begin_grid();\n";
   if (!failed)
     block(kernel.getBody().front(), {});
   os << "}\n";

@@ -95,7 +95,7 @@ ValueRange overLanes(KernelBuilder &k, const LaneRange &range, ValueRange inits,
 
 void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr extent,
                 Value first, ArrayRef<AffineExpr> indices,
-                llvm::function_ref<Value(Value lane)> emit) {
+                llvm::function_ref<Value(Value lane)> emit, Value where) {
   LaneRange range(k, width, variable, extent, first);
   auto elementOf = [](Value tensor) { return getElementTypeOrSelf(tensor.getType()); };
   SmallVector<Value> none;
@@ -117,8 +117,10 @@ void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr
   });
   llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{variable, range.start}};
   AffineExpr offset = k.math.simplify(k.resultOffset(indices).replace(toStart));
-  for (auto [number, lanes] : llvm::enumerate(stored))
-    vector::StoreOp::create(k.b, k.loc, lanes, k.output(number), k.address(k.b, offset));
+  k.when(where, [&] {
+    for (auto [number, lanes] : llvm::enumerate(stored))
+      vector::StoreOp::create(k.b, k.loc, lanes, k.output(number), k.address(k.b, offset));
+  });
 }
 
 } // namespace dlc::codegen

@@ -31,10 +31,10 @@ mlir::ValueRange overLanes(KernelBuilder &k, const LaneRange &range, mlir::Value
 
 /// Stores `width` elements of each result that are neighbours along `variable` (a loop variable over `extent`), from the position
 /// `first` on, with one access. `emit(lane)` gives the selected result at `indices`, which name `variable`, in compute type. Reads are
-/// as in overLanes.
+/// as in overLanes. Stores only where `where` is true, if there is one; the reads do not wait for it.
 void storeLanes(KernelBuilder &k, int64_t width, mlir::AffineExpr variable, mlir::AffineExpr extent,
                 mlir::Value first, llvm::ArrayRef<mlir::AffineExpr> indices,
-                llvm::function_ref<mlir::Value(mlir::Value lane)> emit);
+                llvm::function_ref<mlir::Value(mlir::Value lane)> emit, mlir::Value where = {});
 
 } // namespace dlc::codegen
 

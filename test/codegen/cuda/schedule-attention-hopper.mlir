@@ -28,7 +28,6 @@ module @cuda {
 // CHECK-NEXT:     DLC_GRID_CONST dlc::tensor_map query_map,
 // CHECK-NEXT:     DLC_GRID_CONST dlc::tensor_map key_map,
 // CHECK-NEXT:     DLC_GRID_CONST dlc::tensor_map value_map) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;

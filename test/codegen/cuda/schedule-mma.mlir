@@ -15,10 +15,10 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 8, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 8, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 1 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
-// CHECK-NEXT:       s0 * 64, 32, 144, x, nullptr,
+// CHECK-NEXT:       s0 * 64, 32, 144, x, weight,
 // CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         const int w = dlc::umod(m, 8);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 8);
@@ -29,8 +29,9 @@ module @cuda {
 // CHECK-NEXT:         const int i_3 = i_1 >= 0 && i_1 < 8 && i_2 >= 0 && i_2 < 8 ? n * 1024 + h * 128 + w * 16 + rh * 128 + rw * 16 + rc - 144 : -1;
 // CHECK-NEXT:         return i_3;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> dlc::f16 {
-// CHECK-NEXT:         return weight[n * 144 + rh * 3 + rw + rc * 9];
+// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> int {
+// CHECK-NEXT:         const int i = n * 144 + rh * 3 + rw + rc * 9;
+// CHECK-NEXT:         return i;
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 8> &total) {
 // CHECK-NEXT:         const int i = m * 32 + n;
@@ -66,7 +67,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_loops = 1, stages = 3, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 4, width_b = 4 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, k_loops = 1, stages = 3, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 4, width_b = 4 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0, 72, 48, x, weight,

@@ -12,10 +12,10 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0, window = 9 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 1, window = 9 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma_pooled<config>(
-// CHECK-NEXT:       576, 32, 144, x, nullptr,
+// CHECK-NEXT:       576, 32, 144, x, weight,
 // CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         const int pw = dlc::umod(m, 3);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 3);
@@ -30,8 +30,9 @@ module @cuda {
 // CHECK-NEXT:         const int i_5 = i_3 >= 0 && i_3 < 12 && i_4 >= 0 && i_4 < 12 ? n * 2304 + h * 576 + w * 48 + ph * 192 + pw * 16 + rh * 192 + rw * 16 + rc - 208 : -1;
 // CHECK-NEXT:         return i_5;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> dlc::f16 {
-// CHECK-NEXT:         return weight[n * 144 + rh * 3 + rw + rc * 9];
+// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> int {
+// CHECK-NEXT:         const int i = n * 144 + rh * 3 + rw + rc * 9;
+// CHECK-NEXT:         return i;
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 36> &total) {
 // CHECK-NEXT:         dlc::vec<dlc::f16, 4> y4;

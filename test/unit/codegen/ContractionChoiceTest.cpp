@@ -55,7 +55,7 @@ TEST(ContractionChoiceTest, GatheredOperands) {
   for (const Convolution &c : {Convolution{"3x3 of 64", {100352, 64, 576, 1, 2}, 9, 64},
                                Convolution{"3x3 of 128", {25088, 128, 1152, 1, 2}, 9, 128},
                                Convolution{"3x3 of 256", {6272, 256, 2304, 1, 2}, 9, 128},
-                               Convolution{"1x1, strided", {25088, 512, 256, 1, 2}, 1, 256}}) {
+                               Convolution{"1x1, strided", {25088, 512, 256, 1, 2}, 1, 128}}) {
     WgmmaTile gathers = {0, 0, 0, Gathered::rows, c.taps}, once = {0, 0, 0, Gathered::rows, 1};
     WgmmaTile chosen = chooseWgmmaTile(c.shape, gathers);
     EXPECT_EQ(chosen.n, c.n) << c.what;
@@ -119,6 +119,16 @@ TEST(ContractionChoiceTest, FloatsFitTemplateAndGpu) {
           EXPECT_LE(tile.threads(), 256);
           EXPECT_LE(tile.sharedBytes(4), 99 << 10) << "what every GPU since sm_80 gives a block";
         }
+}
+
+// The first layer of ResNet-50 at batch 32: its image's elements come one by one, for each tile of
+// columns anew, so that one tile has all of the filters.
+TEST(ContractionChoiceTest, ElementsOneByOne) {
+  ProductShape together = {401408, 64, 147, 1, 2}, apart = together;
+  apart.areRowsApart = apart.areColumnsApart = true;
+  ProductTile tile = chooseTile(ProductUnit::tensorCores, apart, kHopper);
+  EXPECT_EQ(tile.n, 64);
+  EXPECT_GT(estimatedClocks(tile, apart, kHopper), 1.5 * estimatedClocks(tile, together, kHopper));
 }
 
 // What contract_mma requires of a tile, and the GPU of a block, for any shape.

@@ -12,6 +12,7 @@ using llvm::divideCeilSigned;
 namespace dlc::codegen {
 
 /// Wide tiles read less; the widest has room for fewer columns of totals.
+static constexpr double kFullTurn = 64; // columns of a turn whose totals take `RingRates::total`
 static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
 
 /// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
@@ -93,10 +94,12 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
                                                  : rates.products * 2 / double(shape.elementBytes);
   double products = double(tile.m * tile.n * tile.k) / rate;
   double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / rates.bytes;
+  int64_t apart = (shape.areRowsApart ? tile.m : 0) + (shape.areColumnsApart ? tile.n : 0);
+  double gathering = double(apart * tile.k) / gpu.schedules.gatheredElements;
   // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
-  double step =
-      std::max({products * double(together), copies * double(together),
-                clocksOfReads(tile) * double(together), rates.latency / double(tile.stages - 1)});
+  double step = std::max({products * double(together), copies * double(together),
+                          gathering * double(together), clocksOfReads(tile) * double(together),
+                          rates.latency / double(tile.stages - 1)});
   double clocks = double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
                   (step * double(steps) + rates.ends + clocksOfExchange(tile, rates) +
                    rates.total * double(tile.m * tile.n * together));
@@ -120,10 +123,12 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
   double gathering = double(gatheredRows * 128) / gpu.schedules.gatheredBytes;
   double step = std::max({products, copies, gathering,
                           rates.latency / double(gathers ? tile.stages / 2 : tile.stages)});
-  // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave.
+  // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave, of which fewer
+  // columns a turn keep fewer reads of the epilogue on their way.
   double clocks = rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
                                    (step * double(divideCeilSigned(shape.k, depth)) +
-                                    rates.total * double(WgmmaTile::m * tile.n) +
+                                    rates.total * kFullTurn / double(tile.chunk) *
+                                        double(WgmmaTile::m * tile.n) +
                                     (gathers ? gpu.schedules.gatherBegins : 0));
   bool ofColumns = tile.gathered == Gathered::columns;
   return std::max(clocks,

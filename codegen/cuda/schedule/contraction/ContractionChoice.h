@@ -17,6 +17,8 @@ namespace dlc::codegen {
 /// batch products of m x k by k x n, of elements of `elementBytes`. Tiles hold whole groups of `window` rows: a pool's.
 struct ProductShape {
   int64_t m, n, k, batch, elementBytes, window = 1;
+  /// The operand's elements are copied one by one, or computed.
+  bool areRowsApart = false, areColumnsApart = false;
 };
 
 /// A side of a product counts so much at most where its time is estimated.

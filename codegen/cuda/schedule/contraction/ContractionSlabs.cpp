@@ -28,6 +28,12 @@ public:
 
 private:
   Operand operand(unsigned term, const Side &side) const;
+  /// Neighbouring threads copy elements of neighbouring rows.
+  bool isAcross(const Operand &operand) const;
+  /// As of ContractionTemplate, where elements are copied, and not read one by one.
+  int64_t tapsOf(const Operand &operand) const {
+    return operand.width * elementBytes < 4 ? 0 : ContractionTemplate::tapsOf(operand);
+  }
 
   ProductUnit unit;
 };
@@ -47,10 +53,17 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
   if (elementBytes == 4)
     return {term, side, true, std::max<int64_t>(along, 1)};
   if (elementBytes == 1)
-    return {term, side, true, along < 4 ? 0 : along};
+    return {term, side, true, along < 4 ? 1 : along};
   int64_t across = widthAlong(term, side);
   bool alongK = along || across ? along >= across : c.liesAlongReduction(term);
-  return {term, side, alongK, std::max(along, across)};
+  return {term, side, alongK, std::max<int64_t>({1, along, across})};
+}
+
+bool SlabSchedule::isAcross(const Operand &operand) const {
+  // Neighbours along k of an image are soon apart, and neighbouring rows are not.
+  bool isSmall = operand.width * elementBytes < 4;
+  return operand.width == 1 &&
+         (!isSmall || (c.nest.terms[operand.term].checked && loopsOfK() == 1));
 }
 
 dlx::PlanAttr SlabSchedule::plan(const std::optional<ProductTile> &wanted) const {
@@ -110,6 +123,10 @@ void SlabSchedule::run(const ProductTile &tile) {
       numbers.push_back({isSigned, bytes->isSigned(term)});
       numbers.push_back({zero, bytes->operands[term].zeroPoint});
     }
+  if (unit == ProductUnit::tensorCores) {
+    numbers.push_back({"across_a", isAcross(a)});
+    numbers.push_back({"across_b", isAcross(b)});
+  }
   numbers.push_back({"taps_a", tapsA});
   numbers.push_back({"taps_b", tapsB});
   if (tile.parts > 1)

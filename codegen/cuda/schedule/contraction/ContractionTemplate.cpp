@@ -226,26 +226,29 @@ void ContractionTemplate::finish(dlk::CallOp call, unsigned body, int64_t width)
   SmallVector<Type> types = {index, index, width ? VectorType::get({width}, sum) : Type(sum)};
   if (tellsBatch)
     types.insert(types.begin(), index);
+  if (tellsInside)
+    types.push_back(k.b.getI1Type());
   Block &block = dlk::beginBody(k.b, call, body, types);
   ArrayRef<BlockArgument> at = block.getArguments().drop_front(tellsBatch ? 1 : 0);
   if (tellsBatch)
     k.bindFlat(block.getArgument(0), c.batch.groups);
   k.bindFlat(at[0], rows.groups);
   k.bindFlat(at[1], columns.groups);
-  Value totals = at[2];
+  Value totals = at[2], inside = tellsInside ? Value(at[3]) : Value();
   auto total = [&](OpFoldResult lane) -> Value {
     return width ? vector::ExtractOp::create(k.b, k.loc, totals, lane).getResult() : totals;
   };
   if (width <= 1) {
     k.forEachResult([&] {
       Value value = k.body.emitResult(k.b, c.parallel, total(k.b.getIndexAttr(0)));
-      k.store(k.resultOffset(c.parallel), value);
+      k.when(inside, [&] { k.store(k.resultOffset(c.parallel), value); });
     });
   } else {
     const DimGroup &inner = columns.groups.back();
     Value first = k.index(inner.variable);
-    storeLanes(k, width, inner.variable, inner.extent, first, c.parallel,
-               [&](Value lane) { return k.body.emitResult(k.b, c.parallel, total(lane)); });
+    storeLanes(
+        k, width, inner.variable, inner.extent, first, c.parallel,
+        [&](Value lane) { return k.body.emitResult(k.b, c.parallel, total(lane)); }, inside);
   }
   dlk::GiveOp::create(k.b, k.loc, Value());
 }
@@ -308,10 +311,21 @@ int64_t ContractionTemplate::lanes() const {
 
 ProductShape ContractionTemplate::shape(int64_t most) const {
   auto usual = [&](const Side &side) {
-    return std::min(k.usual(side.extent, k.largest(side.extent).value_or(kUsualExtent)), most);
+    int64_t extent = k.usual(side.extent, k.largest(side.extent).value_or(kUsualExtent));
+    return std::min(extent, dl::asConstant(side.extent) ? kLongestSide : most);
   };
-  return {usual(rows),    usual(columns), usual(c.depth),
-          usual(c.batch), elementBytes,   k.body.getWindow()};
+  auto areApart = [&](unsigned term, const Side &side) {
+    return elementBytes < 4 && widthAlong(term, c.depth) * elementBytes < 4 &&
+           (elementBytes == 1 || widthAlong(term, side) == 0);
+  };
+  return {usual(rows),
+          usual(columns),
+          usual(c.depth),
+          usual(c.batch),
+          elementBytes,
+          k.body.getWindow(),
+          areApart(swapped ? 1 : 0, rows),
+          areApart(swapped ? 0 : 1, columns)};
 }
 
 bool ContractionTemplate::mayShareTiles() const {

@@ -67,8 +67,9 @@ protected:
   void finish(dlk::CallOp call, unsigned body, int64_t width);
   /// The same of a pooled product: the body takes the number of a window and, row by row, its totals.
   void finishPooled(dlk::CallOp call, unsigned body, int64_t width);
-  /// The usual sizes of symbols that have some, else the largest, each side at most `most`: a tile is
-  /// chosen for as much as keeps a GPU busy. A side without a bound counts kUsualExtent.
+  /// The usual sizes of symbols that have some, else the largest, each side with symbols at most
+  /// `most`: a tile is chosen for as much as keeps a GPU busy. A side without a bound counts
+  /// kUsualExtent.
   ProductShape shape(int64_t most = kUsualExtent) const;
   /// Adds the operands' buffers to the call's values, and gives it its numbers, beside them those
   /// of k's loops.
@@ -88,8 +89,9 @@ protected:
   KernelBuilder &k;
   bool swapped;
   std::optional<ByteProduct> bytes;
-  bool tellsLoops = false; // the template's operands get the indices of k's loops
-  bool tellsBatch = false; // the template's epilogue gets the number of the product
+  bool tellsLoops = false;  // the template's operands get the indices of k's loops
+  bool tellsBatch = false;  // the template's epilogue gets the number of the product
+  bool tellsInside = false; // ... and whether its totals are the result's
   const Side &rows, &columns;
   int64_t elementBytes;
 

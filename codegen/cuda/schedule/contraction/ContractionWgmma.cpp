@@ -20,7 +20,9 @@ static constexpr int64_t kMostBlocks = INT32_MAX, kMostOfSide = INT32_MAX - 4096
 namespace {
 class WgmmaSchedule : ContractionTemplate {
 public:
-  explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
+  explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {
+    tellsInside = true;
+  }
 
   /// Null where neither TMA nor threads can bring the operands.
   dlx::PlanAttr plan(const std::optional<WgmmaTile> &wanted);
@@ -203,8 +205,8 @@ void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
   assert(mapped && "the plan was made where TMA can read it");
   Operand image = imageOf(tile.gathered);
   int64_t width = lanes();
-  SmallVector<Attribute> roles = {k.b.getStrArrayAttr({"m", "n", "total"}), operandRoles("row"),
-                                  operandRoles("row")};
+  SmallVector<Attribute> roles = {k.b.getStrArrayAttr({"m", "n", "total", "inside"}),
+                                  operandRoles("row"), operandRoles("row")};
   auto call = dlk::CallOp::create(
       k.b, k.loc, "contract_wgmma_gathered", "dlc_contract90.cuh", storageType(elementType()),
       k.b.getDictionaryAttr({}), k.b.getArrayAttr(roles),
@@ -237,9 +239,9 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
     values.push_back(k.index(c.batch.extent));
   values.append({maps[0], maps[1]});
   auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
-  SmallVector<Attribute> allRoles = {roles({"m", "n", "total"})};
+  SmallVector<Attribute> allRoles = {roles({"m", "n", "total", "inside"})};
   if (isBatch)
-    allRoles = {roles({"batch", "m", "n", "total"}), roles({"batch"}), roles({"batch"})};
+    allRoles = {roles({"batch", "m", "n", "total", "inside"}), roles({"batch"}), roles({"batch"})};
   SmallVector<NamedAttribute> config;
   for (auto [name, value] :
        std::initializer_list<std::pair<StringRef, int64_t>>{{"tile_n", tile.n},

@@ -16,22 +16,23 @@ module @cuda {
 // CHECK-NEXT:     dlc::f16 *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg,
 // CHECK-NEXT:     DLC_GRID_CONST dlc::tensor_map b_map) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { chunk = 32, gathers_columns = 0, k_1 = 3, k_2 = 256, k_loops = 3, stages = 4, taps = 9, tile_n = 256, vector = 8 };
+// CHECK-NEXT:     enum { chunk = 64, gathers_columns = 0, k_1 = 3, k_2 = 256, k_loops = 3, stages = 4, taps = 9, tile_n = 128, vector = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_wgmma_gathered<config>(
 // CHECK-NEXT:       s0 * 196, 256, 2304, &b_map, x,
-// CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 8> &total) {
+// CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 8> &total, const bool inside) {
 // CHECK-NEXT:         dlc::vec<dlc::f16, 8> y8;
 // CHECK-NEXT:         #pragma unroll
 // CHECK-NEXT:         for (int e = 0; e < 8; ++e) {
 // CHECK-NEXT:           y8[e] = dlc::from_f<dlc::f16>(total[e]);
 // CHECK-NEXT:         }
-// CHECK-NEXT:         dlc::store(y + m * 256 + n, y8);
+// CHECK-NEXT:         if (inside) {
+// CHECK-NEXT:           dlc::store(y + m * 256 + n, y8);
+// CHECK-NEXT:         }
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int row, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         const int w = dlc::umod(row, 14);
@@ -63,7 +64,6 @@ dlx.kernel @padded attributes {kind = #dlx.kind<contraction>} {
 // CHECK-NEXT:     dlc::f16 *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg,
 // CHECK-NEXT:     DLC_GRID_CONST dlc::tensor_map a_map) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
@@ -72,12 +72,14 @@ dlx.kernel @padded attributes {kind = #dlx.kind<contraction>} {
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_wgmma_gathered<config>(
 // CHECK-NEXT:       128, s0 * 16, 64, &a_map, x,
-// CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 1> &total) {
+// CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 1> &total, const bool inside) {
 // CHECK-NEXT:         const int w = dlc::umod(n, 4);
 // CHECK-NEXT:         const int i = dlc::udiv(n, 4);
 // CHECK-NEXT:         const int h = dlc::umod(i, 4);
 // CHECK-NEXT:         const int n_1 = dlc::udiv(i, 4);
-// CHECK-NEXT:         y[n_1 * 2048 + h * 4 + w + m * 16] = dlc::from_f<dlc::f16>(total[0]);
+// CHECK-NEXT:         if (inside) {
+// CHECK-NEXT:           y[n_1 * 2048 + h * 4 + w + m * 16] = dlc::from_f<dlc::f16>(total[0]);
+// CHECK-NEXT:         }
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int row, const int k) -> int {
 // CHECK-NEXT:         const int w = dlc::umod(row, 4);
