@@ -35,6 +35,7 @@ struct StepRates {
   double tensorProducts; ///< multiply-adds a clock of 16-bit elements
   double shared;         ///< bytes a clock of shared memory
   double states;         ///< bytes a clock of states from L2, of which all blocks read the same
+  double tensorSteps;    ///< times measured over times estimated by these
 };
 
 /// The rates that schedules other than those of products reach. Plans are compared by them;
@@ -129,7 +130,8 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
                                              .arrival = 8,
                                              .tensorProducts = 512,
                                              .shared = 100,
-                                             .states = 24};
+                                             .states = 24,
+                                             .tensorSteps = 0.66};
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv),
 /// and modelled for all others. `attentionProducts`, `attentionShared`, `attentionWeights` to
@@ -139,7 +141,8 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions
 /// of each of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is
 /// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
-/// instructions of a warp, one after the other.
+/// instructions of a warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
+/// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads-*-2026-11-27.json.
 /// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a clock.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
@@ -150,11 +153,11 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .gridMeeting = 2000,
                                                  .attentionProducts = 140,
                                                  .attentionShared = 1.3,
-                                                 .attentionBlocks = 4,
+                                                 .attentionBlocks = 2.3,
                                                  .attentionFloats = 20,
                                                  .attentionEnds = 4000,
                                                  .attentionWeights = 15.5,
-                                                 .attentionHidden = 0.6,
+                                                 .attentionHidden = 0.2,
                                                  .attentionSpan = 100,
                                                  .issued = 4,
                                                  .loadsAtOnce = 4,
@@ -168,7 +171,7 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .gatherBegins = 500,
                                                  .windows = 1.5,
                                                  .floatUnits = 1.6,
-                                                 .depthwise = 3.4,
+                                                 .depthwise = 1.3,
                                                  .recurrences = 2.05};
 
 /// The model of a GPU of which only the data sheet is known.

@@ -1,14 +1,14 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s --check-prefix=IR
-// Each of 8 tiles has 43 blocks, each of which has 16 rows of 128 sums, a peak and a weight in memory, after 1024 counters.
-// IR-DAG: #[[EXCHANGE:.*]] = affine_map<() -> (716544)>
-// IR-DAG: #[[GRID:.*]] = affine_map<() -> (344, 1, 1)>
+// Each of 8 tiles has 32 blocks, each of which has 16 rows of 128 sums, a peak and a weight in memory, after 1024 counters.
+// IR-DAG: #[[EXCHANGE:.*]] = affine_map<() -> (533504)>
+// IR-DAG: #[[GRID:.*]] = affine_map<() -> (256, 1, 1)>
 // IR-DAG: #[[WHOLE:.*]] = affine_map<() -> (8, 1, 1)>
-// IR: dlx.kernel @decode attributes {{{.*}}exchange = #[[EXCHANGE]], grid = #[[GRID]],{{.*}}parts = 43{{.*}}variants = [#dlx.variant<kernel = @decode_for1to251, {{.*}}#dlx.variant<kernel = @decode_for252to3300,
+// IR: dlx.kernel @decode attributes {{{.*}}exchange = #[[EXCHANGE]], grid = #[[GRID]],{{.*}}parts = 32{{.*}}variants = [#dlx.variant<kernel = @decode_for1to251, {{.*}}#dlx.variant<kernel = @decode_for252to1400,
 // IR: dlx.kernel @decode_for1to251 attributes {
 // IR-NOT: exchange
 // IR-SAME: grid = #[[WHOLE]],{{.*}}parts = 1 :
-// IR: dlx.kernel @decode_for252to3300 attributes {{{.*}}exchange = {{.*}}parts = 13 :
+// IR: dlx.kernel @decode_for252to1400 attributes {{{.*}}exchange = {{.*}}parts = 11 :
 // IR: dlx.kernel @prompt attributes {
 // IR-NOT: exchange
 // IR-SAME: parts = 1 :
@@ -26,13 +26,13 @@ module @cuda {
 // CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
-// CHECK-NEXT:   const int tile = dlc::udiv(block, 43);
+// CHECK-NEXT:   const int tile = dlc::udiv(block, 32);
 // CHECK-NEXT:   const int i = dlc::umod(tile, 8);
 // CHECK-NEXT:   const int first = (0 - dlc::udiv(tile, 8)) * 16;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_k = 1, along_k_q = 1, along_k_v = 0, causal = 0, columns = 128, depth = 128, parts = 43, tile_n = 32, tiles_m = 1, vector = 8, warps_m = 1, warps_n = 4, width_k = 8, width_q = 8, width_v = 8 };
+// CHECK-NEXT:     enum { along_k_k = 1, along_k_q = 1, along_k_v = 0, causal = 0, columns = 128, depth = 128, parts = 32, tile_n = 32, tiles_m = 1, vector = 8, warps_m = 1, warps_n = 4, width_k = 8, width_q = 8, width_v = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::attention_mma_split<config>(
 // CHECK-NEXT:       first, 4, s0, query, key, value, exchange,

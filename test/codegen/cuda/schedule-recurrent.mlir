@@ -1,4 +1,5 @@
 // RUN: dlc-opt %s --split-input-file --pass-pipeline='builtin.module(dl-schedule-cuda)' --verify-diagnostics | FileCheck %s
+// RUN: dlc-opt %s --split-input-file --pass-pipeline='builtin.module(dl-schedule-cuda{force=*=recurrent_units})' --verify-diagnostics | FileCheck %s --check-prefix=LANES
 // Blocks that share the hidden units, and keep as many of them as a GPU takes. In f16 they multiply up to 64 rows on tensor cores:
 // 128 blocks of eight of 1024 units, 8 KiB each and 64 bytes for the banks, 32 lines and 32 rows at a time; the states that
 // products read are rounded, and what is kept of them in f32 is apart.
@@ -123,13 +124,13 @@ module @cuda {
 
 // A projection: its columns lie after those of the units, and are kept too.
 module @cuda {
-  // CHECK: dlx.kernel @projected attributes {
-  // CHECK-SAME: kept_columns = array<i64: 1024, 4096, 512, 2048>
-  // CHECK: dlk.call "keep_columns"
-  // CHECK-SAME: before_columns = 0
-  // CHECK: dlk.call "keep_columns"
-  // CHECK-SAME: before_bytes = 4096
-  // CHECK-SAME: before_columns = 1024
+  // LANES: dlx.kernel @projected attributes {
+  // LANES-SAME: kept_columns = array<i64: 1024, 4096, 512, 2048>
+  // LANES: dlk.call "keep_columns"
+  // LANES-SAME: before_columns = 0
+  // LANES: dlk.call "keep_columns"
+  // LANES-SAME: before_bytes = 4096
+  // LANES-SAME: before_columns = 1024
   dlx.kernel @projected attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x1x4096xf16>, %weight: tensor<4x1024x512xf16>, %projection: tensor<512x1024xf16>):
     %y, %hn, %cn = dl.lstm_steps %gates, %weight, %projection {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>} : (tensor<5x1x4096xf16>, tensor<4x1024x512xf16>, tensor<512x1024xf16>) -> (tensor<5x1x512xf16>, tensor<1x512xf16>, tensor<1x1024xf16>)
@@ -165,32 +166,32 @@ module @cuda {
 // Two layers in waves, six for five steps: a column has the lines of one unit of both, 8 KiB of the lower layer and 16 of the upper
 // one, which multiplies the states that the lower one reads and its own. y of the lower one stays inside.
 module @cuda {
-  // CHECK: dlx.kernel @layers attributes {
-  // CHECK-SAME: cooperative
-  // CHECK-SAME: kept_columns = array<i64: 1024, 24576>
-  // CHECK-SAME: plan = #dlx.plan<schedule = "recurrent_units", numbers = {blocks = 128 : i64}
-  // CHECK: gpu.func @dlc_layers(
-  // CHECK: dlk.call "keep_columns"
-  // CHECK-SAME: column_at = 0 : i64, column_bytes = 24576
-  // CHECK: dlk.call "keep_columns"
-  // CHECK-SAME: column_at = 8192 : i64
-  // CHECK: dlk.call "keep_columns"
-  // CHECK-SAME: column_at = 16384 : i64
-  // CHECK: gpu.barrier {dlc.grid_counter
-  // CHECK: %[[WAVES:.*]] = arith.constant 6 : index
-  // CHECK: scf.for %[[WAVE:.*]] = %{{.*}} to %[[WAVES]] {{.*}} iter_args(%[[FROM:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[FROM1:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
-  // CHECK: scf.if
-  // CHECK: dlk.call "multiply_columns"
-  // CHECK-SAME: sources = 1
-  // CHECK: gpu.barrier
-  // CHECK-NOT: grid_counter
-  // CHECK: scf.if
-  // CHECK: dlk.call "multiply_stacked_columns"
-  // CHECK-SAME: column_at = 8192 : i64
-  // CHECK-SAME: sources = 2
-  // CHECK-SAME: %[[FROM]], %[[FROM1]],
-  // CHECK: gpu.barrier {dlc.grid_counter
-  // CHECK: scf.yield
+  // LANES: dlx.kernel @layers attributes {
+  // LANES-SAME: cooperative
+  // LANES-SAME: kept_columns = array<i64: 1024, 24576>
+  // LANES-SAME: plan = #dlx.plan<schedule = "recurrent_units", numbers = {blocks = 128 : i64}
+  // LANES: gpu.func @dlc_layers(
+  // LANES: dlk.call "keep_columns"
+  // LANES-SAME: column_at = 0 : i64, column_bytes = 24576
+  // LANES: dlk.call "keep_columns"
+  // LANES-SAME: column_at = 8192 : i64
+  // LANES: dlk.call "keep_columns"
+  // LANES-SAME: column_at = 16384 : i64
+  // LANES: gpu.barrier {dlc.grid_counter
+  // LANES: %[[WAVES:.*]] = arith.constant 6 : index
+  // LANES: scf.for %[[WAVE:.*]] = %{{.*}} to %[[WAVES]] {{.*}} iter_args(%[[FROM:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[FROM1:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
+  // LANES: scf.if
+  // LANES: dlk.call "multiply_columns"
+  // LANES-SAME: sources = 1
+  // LANES: gpu.barrier
+  // LANES-NOT: grid_counter
+  // LANES: scf.if
+  // LANES: dlk.call "multiply_stacked_columns"
+  // LANES-SAME: column_at = 8192 : i64
+  // LANES-SAME: sources = 2
+  // LANES-SAME: %[[FROM]], %[[FROM1]],
+  // LANES: gpu.barrier {dlc.grid_counter
+  // LANES: scf.yield
   dlx.kernel @layers attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%g: tensor<5x1x4096xf16>, %w: tensor<4x1024x1024xf16>, %u: tensor<4096x1024xf16>, %v: tensor<4x1024x1024xf16>):
     %y, %hn, %cn = dl.lstm_steps %g, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x1x4096xf16>, tensor<4x1024x1024xf16>) -> (tensor<5x1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf16>)

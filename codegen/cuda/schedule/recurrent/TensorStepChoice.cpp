@@ -76,7 +76,7 @@ double clocksOfTensorStep(const StepShape &shape, const TensorStep &step, const 
     clocks += double((own - resident) * list.bytes) / rates.bytes * rowPasses;
     clocks += rates.meeting + rates.arrival * double(step.blocks);
   }
-  return clocks;
+  return clocks * rates.tensorSteps;
 }
 
 TensorStep chooseTensorStep(const StepShape &shape, const GpuModel &gpu) {

@@ -26,16 +26,6 @@ dlx.kernel @total attributes {kind = #dlx.kind<reduce>} {
   %0 = dl.sum %x {dims = array<i64: 0>, keepdim = false} : (tensor<?xf32, #dl.t<[s2]>>) -> tensor<f32>
   dl.yield %0 : tensor<f32>
 }
-// A recurrence whose rows may be one or many: one reads its columns by warps, the others go to tensor
-// cores. Both read the weights in one order.
-// CHECK: dlx.kernel @steps attributes {{.*}}plan = #dlx.plan<schedule = "recurrent_units"
-// CHECK-SAME: variants = {{.}}#dlx.variant<kernel = @steps_for[[LEAST:[0-9]+]]to64, of = affine_map<()[s0, s1, s2, s3] -> (s3)>, limits = {{.}}[[LEAST]], 64{{.}}>
-// CHECK: dlx.kernel @steps_for[[LEAST]]to64 attributes {{.*}}cooperative{{.*}}exchange = {{.*}}plan = #dlx.plan<schedule = "recurrent_tensor"
-dlx.kernel @steps attributes {kind = #dlx.kind<recurrent>} {
-^bb0(%g: tensor<64x?x1024xf16, #dl.t<[64, s3, 1024]>>, %w: tensor<4x256x256xf16>):
-  %y, %hn, %cn = dl.lstm_steps %g, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x?x1024xf16, #dl.t<[64, s3, 1024]>>, tensor<4x256x256xf16>) -> (tensor<64x?x256xf16, #dl.t<[64, s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>)
-  dl.yield %y, %hn, %cn : tensor<64x?x256xf16, #dl.t<[64, s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>
-}
 // The same plan is the best for all shapes: it takes the place of the one for the middle of the range,
 // which is among the others.
 // CHECK: dlx.kernel @few_steps attributes
