@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the workloads of table.py on this machine's GPU, dlc beside PyTorch with the same weights and inputs.
 
-    measure.py [--output FOLDER] [--compile] [--counters] [--plans] [--seconds N] [--device cuda|cpu] [NAME...]
+    measure.py [--output FOLDER] [--compile | --without-peers] [--counters] [--plans] [--seconds N] [--device cuda|cpu] [NAME...]
 
 Each result is first compared with PyTorch's in f64; what is wrong is not timed. Times are of the GPU: several runs in one CUDA graph,
 its replays between two events, on both sides (dlc: gpu-bench of the build). PyTorch runs in both layouts of images, and with --compile
@@ -89,8 +89,8 @@ class Job:
         return re.search(r"forward\(.*?\) -> \(\s*(\w+):", self.text, re.S).group(1)
 
     def result(self, device, *flags):
-        dlc("run", self.path("model.bin"), "--device", device, *flags, *self.arguments(), "--output", f"{self.output()}=@{self.path('y.npy')}")
-        return torch.from_numpy(np.load(self.path("y.npy")).astype(np.float64))
+        dlc("run", self.path("model.bin"), "--device", device, *flags, *self.arguments(), "--output", f"{self.output()}=@{self.path('result.npy')}")
+        return torch.from_numpy(np.load(self.path("result.npy")).astype(np.float64))
 
 
 def first(result):
@@ -274,7 +274,7 @@ def take(job, options):
     if options.device == "cpu":
         return entry
     entry["dlc"] = dlc_times(job)
-    entry["torch"] = torch_times(job, expected, options.compile)
+    entry["torch"] = {} if options.without_peers else torch_times(job, expected, options.compile)
     entry["best_peer_ms"] = min((facts["ms"] for facts in entry["torch"].values() if "ms" in facts), default=None)
     if options.counters:
         entry["counters"] = counters_of(job)
@@ -297,7 +297,7 @@ def main():
     parser.add_argument("--output", default=".", metavar="FOLDER")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--seconds", type=float, default=1e9, help="after so many, no further workload is begun")
-    for flag in ("--compile", "--counters", "--plans"):
+    for flag in ("--compile", "--without-peers", "--counters", "--plans"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
