@@ -66,7 +66,7 @@ struct ScheduleRates {
   double
       gatheredBytes; ///< bytes a clock that 128 threads of a multiprocessor copy from an image ...
   double gatheredElements; ///< elements a clock of less than 4 bytes that threads copy one by one
-  double gatherBegins; ///< ... and clocks in which they find the rows of a tile
+  double gatherBegins;     ///< ... and clocks in which they find the rows of a tile
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
   double floatUnits;  ///< of tiles of floats

@@ -428,7 +428,8 @@ protected:
   /// Takes `line` out of attention_wgmma.
   void plantInWgmma(const std::string &line, const std::string &phrase) {
     Head head;
-    head.type = "f16", head.keys = "350", head.depth = head.columns = 64, head.wgmma = true;
+    // More spans than stages.
+    head.type = "f16", head.keys = "700", head.depth = head.columns = 64, head.wgmma = true;
     loadHead(head);
     check({200, 4}, kHalf);
     removeFromHeader("dlc_attention90.cuh", line);

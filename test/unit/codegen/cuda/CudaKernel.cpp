@@ -74,6 +74,16 @@ static std::vector<int64_t> places(RankedTensorType type, ArrayRef<int64_t> symb
   return result;
 }
 
+/// The plan with `numbers` in the place of its own of these names.
+static dlx::PlanAttr withNumbers(dlx::PlanAttr plan,
+                                 ArrayRef<std::pair<StringRef, int64_t>> numbers) {
+  NamedAttrList all(plan.getNumbers());
+  for (auto [name, number] : numbers)
+    all.set(name, IntegerAttr::get(IntegerType::get(plan.getContext(), 64), number));
+  return dlx::PlanAttr::get(plan.getContext(), plan.getSchedule(),
+                            all.getDictionary(plan.getContext()), plan.getNs());
+}
+
 void CudaKernelTest::load(const std::string &kind, const std::string &body, int64_t largest,
                           const std::string &precision, const std::string &hopper) {
   DialectRegistry registry;
@@ -97,8 +107,15 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   select.hopper = hopper;
   if (!schedule.empty())
     select.force.push_back("k=" + schedule);
-  codegen::addScheduleCuda(passes, select);
+  passes.addPass(codegen::createSelectSchedulesCudaPass(select));
   ASSERT_TRUE(succeeded(passes.run(*module)));
+  module->walk([&](dlx::KernelOp op) {
+    if (!numbers.empty() && (hopper != "always" || op.getSymName() != "k"))
+      op.setPlanAttr(withNumbers(*op.getPlan(), numbers));
+  });
+  PassManager building(&context);
+  building.addPass(codegen::createBuildKernelsCudaPass());
+  ASSERT_TRUE(succeeded(building.run(*module)));
   kernel = {};
   module->walk([&](dlx::KernelOp op) {
     if (op.getSymName() == "k" || (hopper == "always" && op.getTensorMaps().has_value()))

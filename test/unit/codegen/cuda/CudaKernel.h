@@ -39,6 +39,8 @@ protected:
             const std::string &precision = "f32", const std::string &hopper = "never");
   /// The schedule of the kernels that are loaded; empty: the one with the smallest estimate.
   std::string schedule;
+  /// Numbers of its plan, or of that for sm_90a, in the place of those that are estimated best.
+  llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> numbers;
   /// Compiles `text` in place of what was printed: to plant a bug.
   void replaceText(const std::string &text);
   /// Compiles the text with the first `line` of device header `header` taken out: a planted bug.

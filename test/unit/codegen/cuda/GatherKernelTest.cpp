@@ -165,6 +165,7 @@ TEST_P(GatherKernelTest, WideTiles) {
                           .wide = 16};
   for (bool channelsFirst : {false, true}) {
     wide.channelsFirst = channelsFirst;
+    numbers = {{"tile_n", 256}, {"stages", 4}, {"chunk", 32}};
     load(wide, 4096);
     EXPECT_EQ(config("tile_n"), 256) << text();
     check({1, 1}, kHalf);

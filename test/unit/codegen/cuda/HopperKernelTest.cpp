@@ -66,10 +66,12 @@ TEST_P(HopperKernelTest, ManyTiles) {
 
 // What large products take: wide tiles, whose totals leave in several turns.
 TEST_P(HopperKernelTest, WideTiles) {
+  numbers = {{"tile_n", 256}, {"stages", 4}, {"chunk", 32}};
   linear("bf16", 1016, 72, "f32", 50000);
   EXPECT_EQ(config("tile_n"), 256) << text();
   check({130, 1}, kBrain);
   check({130, 1}, kExact, Fill::whole);
+  numbers.clear();
   linear("f16", 376, 72, "f32", 50000);
   EXPECT_EQ(config("tile_n"), 128) << text();
   check({257, 1}, kHalf);

@@ -11,6 +11,8 @@ namespace dlc::test {
 namespace {
 class RecurrentKernelTest : public CudaKernelTest {
 protected:
+  RecurrentKernelTest() { schedule = "recurrent_units"; }
+
   /// Three steps of `op`, whose states have `units`, over up to `rows` rows.
   void loadSteps(const std::string &op, int gates, int states, int units, const std::string &type,
                  int64_t rows) {
