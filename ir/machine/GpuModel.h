@@ -142,7 +142,7 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// of each of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is
 /// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
 /// instructions of a warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
-/// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads-*-2026-11-27.json.
+/// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
 /// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a clock.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,

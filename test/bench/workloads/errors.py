@@ -1,5 +1,5 @@
 """How far the compiler's estimates of kernels lie from what a GPU measured, by schedule: those of the workloads in the newest
-../results/workloads-*.json. Part of `tools/scripts/bench kernels`.
+../results/workloads. Part of `tools/scripts/bench kernels`.
 
     errors.py [--kernels] [NAME...]    the workloads whose names contain one; --kernels prints each kernel
 
@@ -44,14 +44,15 @@ def main():
             estimate = plan["modelled_ns"] * 1e-3
             errors[kernel["schedule"]].append((math.log(estimate / kernel["us"]), kernel["launches"] * kernel["us"]))
             if options.kernels:
-                print(f"  {estimate / kernel['us']:5.2f} {kernel['schedule']:24s}{kernel['us']:9.2f} us {kernel['name']} of {name}  {kernel['numbers']}")
+                print(f"  {estimate / kernel['us']:5.2f} {kernel['schedule']:24s}{kernel['us']:9.2f} us {kernel['name']} of {name}  "
+                      f"{kernel['numbers']}")
     for schedule, found in sorted(errors.items()):
         mean = math.exp(sum(error for error, _ in found) / len(found))
         wrong = math.exp(sum(abs(error) for error, _ in found) / len(found))
         weight = sum(time for _, time in found)
         weighted = math.exp(sum(error * time for error, time in found) / weight)
-        print(f"  {schedule:24s}{len(found):4d} kernels, {weight:8.0f} us: estimates are {mean:.2f} times the measurements ({weighted:.2f} weighted "
-              f"by time), wrong by a factor of {wrong:.2f} in the mean")
+        print(f"  {schedule:24s}{len(found):4d} kernels, {weight:8.0f} us: estimates are {mean:.2f} times the measurements "
+              f"({weighted:.2f} weighted by time), wrong by a factor of {wrong:.2f} in the mean")
     print(f"  {left_out} kernels left out (they run by another plan now, or take less than {LEAST:g} us)")
 
 

@@ -6,8 +6,8 @@
 Each result is first compared with PyTorch's in f64; what is wrong is not timed. Times are of the GPU: several runs in one CUDA graph,
 its replays between two events, on both sides (dlc: gpu-bench of the build). PyTorch runs in both layouts of images, and with --compile
 also by torch.compile; the best of them counts. --counters adds what Nsight Compute says of each kernel, --plans the times of its
-kernels by the other schedules that can run them. FOLDER/workloads-GPU-DATE.json has all of it beside the compiler's estimates. With --device cpu results
-are compared on the processor and nothing is timed. Exit status: 0, 1 where something is wrong, 2 usage, 5 no GPU."""
+kernels by the other schedules that can run them. FOLDER/GPU-DATE.json has all of it beside the compiler's estimates; a copy in ../results/workloads is what
+estimates.py and errors.py read. With --device cpu results are compared on the processor and nothing is timed. Exit status: 0, 1 where something is wrong, 2 usage, 5 no GPU."""
 import argparse
 import concurrent.futures
 import csv
@@ -336,7 +336,7 @@ def main():
 
 def write(folder, gpu, entries):
     slug = re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
-    path = os.path.join(folder, f"workloads-{slug}-{datetime.date.today().isoformat()}.json")
+    path = os.path.join(folder, f"{slug}-{datetime.date.today().isoformat()}.json")
     facts = {"gpu": gpu, "torch": torch.__version__, "date": datetime.date.today().isoformat(), "workloads": entries}
     with open(path + ".new", "w", encoding="utf-8") as out:
         json.dump(facts, out, indent=1)

@@ -1,5 +1,5 @@
 """The runs that people wait for on a GPU: each as text, with what is to be reached on an H100. What they took when a GPU was last at
-hand, dlc and PyTorch, is in the newest ../results/workloads-*.json, which measure.py writes."""
+hand, dlc and PyTorch, is in the newest ../results/workloads, which measure.py writes."""
 import glob
 import json
 import os
@@ -102,7 +102,7 @@ def chosen(parts):
 
 def newest_results():
     """name -> what measure.py last wrote down of it, and the file; empty where there is none."""
-    files = sorted(glob.glob(os.path.join(os.path.dirname(HERE), "results", "workloads-*.json")), key=lambda path: path[-15:])
+    files = sorted(glob.glob(os.path.join(os.path.dirname(HERE), "results", "workloads", "*.json")), key=lambda path: path[-15:])
     if not files:
         return {}, None
     with open(files[-1], encoding="utf-8") as source:

@@ -53,7 +53,8 @@ class Mlp(nn.Module):
 class Mnist(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv1, self.conv2, self.conv3 = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 64, 3, padding=1), nn.Conv2d(64, 64, 3, padding=1)
+        self.conv1, self.conv2 = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 64, 3, padding=1)
+        self.conv3 = nn.Conv2d(64, 64, 3, padding=1)
         self.fc1, self.fc2 = nn.Linear(3136, 128), nn.Linear(128, 10)
 
     def forward(self, x):
@@ -237,7 +238,8 @@ class ConvNeXt(nn.Module):
 # Where a workload's name matches, its module; the numbers of the match are arguments.
 MODULES = (
     (r"LSTM 2x1024", Lstm), (r"Llama", Llama), (r"ViT", ViT), (r"BERT", Bert), (r"ConvNeXt", ConvNeXt),
-    (r"ResNet-50", vision_models.ResNet50), (r"MobileNetV2", vision_models.MobileNetV2), (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp),
+    (r"ResNet-50", vision_models.ResNet50), (r"MobileNetV2", vision_models.MobileNetV2),
+    (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp),
     (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
     (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
     (r"attention", lambda: Function(F.scaled_dot_product_attention)),
