@@ -6,8 +6,9 @@
 Each result is first compared with PyTorch's in f64; what is wrong is not timed. Times are of the GPU: several runs in one CUDA graph,
 its replays between two events, on both sides (dlc: gpu-bench of the build). PyTorch runs in both layouts of images, and with --compile
 also by torch.compile; the best of them counts. --counters adds what Nsight Compute says of each kernel, --plans the times of its
-kernels by the other schedules that can run them. FOLDER/GPU-DATE.json has all of it beside the compiler's estimates; a copy in ../results/workloads is what
-estimates.py and errors.py read. With --device cpu results are compared on the processor and nothing is timed. Exit status: 0, 1 where something is wrong, 2 usage, 5 no GPU."""
+kernels by the other schedules that can run them. FOLDER/GPU-DATE.json has all of it beside the compiler's estimates; a copy in
+../results/workloads is what estimates.py and errors.py read. With --device cpu results are compared on the processor and nothing is
+timed. Exit status: 0, 1 where something is wrong, 2 usage, 5 no GPU."""
 import argparse
 import concurrent.futures
 import csv
