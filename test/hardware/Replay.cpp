@@ -251,8 +251,12 @@ Status Replayer::launchBeside(const rt::Plan &plan, const PlannedCommand &comman
   for (size_t i = 0; i < roots.size(); ++i) {
     Memory &it = memory[roots[i]];
     // No other kernel reads what it gave: now or never.
-    if (!it.pending.empty() && it.pending.back().kernel == nameOf(*table, command))
-      blame(it.pending.back());
+    if (!it.pending.empty() && it.pending.back().kernel == nameOf(*table, command)) {
+      if (mayStayUnknown(roots[i], it.pending.back()))
+        report.unknown.insert(it.pending.back().kernel);
+      else
+        blame(it.pending.back());
+    }
     it.content = before[i].first;
     it.pending = before[i].second;
   }
