@@ -8,6 +8,7 @@ Each peer stays in memory; in each round every one runs in turn (A B C A B C), f
 the machine's mood meets all. Before that each must agree with PyTorch in f64. Times are medians over the rounds, with quartiles: by
 the host's clock from submission to completion and, on a GPU, by its events. What a machine lacks is said and left out.
 --small takes sizes that a CPU bears in seconds. dlc is that of DLC_BUILD_DIR (default: build), by the runtime's C API.
+workloads/measure.py is for a GPU's own time.
 Exit status: 0, 1 where a peer disagrees or fails, 2 usage, 5 where --device cuda finds no GPU."""
 import argparse
 import ctypes
@@ -32,28 +33,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 ROOT = os.path.dirname(TEST)
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
-for folder in (os.path.join(TEST, "conformance"), os.path.join(TEST, "numeric"), os.path.join(ROOT, "examples")):
+for folder in (os.path.join(TEST, "conformance"), os.path.join(TEST, "numeric"), os.path.join(ROOT, "examples"), os.path.join(HERE, "workloads")):
     sys.path.insert(0, folder)
 import safetensors  # noqa: E402
 import vision_models  # noqa: E402
 from execute import ContextOptions, Tensor, describe  # noqa: E402
+from torch_peers import Mnist  # noqa: E402
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 # Of the largest value: roundings of weights, activations and sums.
 TOLERANCE = {"f32": 2e-3, "f16": 3e-2, "bf16": 2e-1}
 LEAST = 0.02  # seconds of one peer's turn
-
-
-class Mnist(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv1, self.conv2, self.conv3 = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 64, 3, padding=1), nn.Conv2d(64, 64, 3, padding=1)
-        self.fc1, self.fc2 = nn.Linear(3136, 128), nn.Linear(128, 10)
-
-    def forward(self, x):
-        x = torch.max_pool2d(torch.relu(self.conv2(torch.relu(self.conv1(x)))), 2)
-        x = torch.max_pool2d(torch.relu(self.conv3(x)), 2).flatten(1)
-        return torch.softmax(self.fc2(torch.relu(self.fc1(x))), -1)
 
 
 class Product(nn.Module):
