@@ -98,6 +98,28 @@ TEST_P(MmaKernelTest, BatchesBetweenMaps) {
   check({33, 2}, kExact, Fill::whole);
 }
 
+// The first layer of a network: of three channels nothing lies together for 4 bytes. Neighbouring
+// threads take neighbouring places of the image, and neighbours of a filter.
+TEST_P(MmaKernelTest, FewChannels) {
+  for (const char *order : {"", ", order = [0, 2, 3, 1]"}) {
+    std::string x = "tensor<?x3x11x9xf16, #dl.t<[s0, 3, 11, 9]" + std::string(order) + ">>",
+                y = "tensor<?x20x6x5xf16, #dl.t<[s0, 20, 6, 5]" + std::string(order) + ">>",
+                w = "tensor<20x3x5x5xf16>";
+    load("contraction",
+         "^bb0(%x: " + x + ", %w: " + w +
+             "):\n%0 = dl.conv2d %x, %w {padding = array<i64: 2, 2>, stride = array<i64: 2, 2>} : "
+             "(" +
+             x + ", " + w + ") -> " + y + "\ndl.yield %0 : " + y,
+         64);
+    expectTemplate();
+    EXPECT_EQ(config("width_a") * config("width_b"), 1) << text();
+    EXPECT_EQ(config("across_a") + config("across_b"), 1) << text();
+    for (int64_t images : {0, 1, 3})
+      check({images, 1}, {2.0, 4e-3});
+    check({5, 1}, kExact, Fill::whole);
+  }
+}
+
 // Queries times transposed keys, from projections that lie head by head in each row: no copy between.
 TEST_P(MmaKernelTest, TransposedInPlace) {
   load(
