@@ -16,9 +16,11 @@ struct RingRates {
   double
       products; ///< multiply-adds a clock: of floats, or on tensor cores of 16-bit elements (of bytes twice as many)
   double bytes; ///< bytes a clock that arrive from L2 while all multiprocessors ask for them
-  double latency;   ///< clocks from the issue of a copy to its data
-  double ends;      ///< clocks of a block before its first product and after its last
-  double total;     ///< clocks of the way of one total to its result
+  double latency; ///< clocks from the issue of a copy to its data
+  double ends;    ///< clocks of a block before its first product and after its last
+  double total;   ///< clocks of the way of one total to its result
+  double
+      shortTurn; ///< times as long where less than 64 columns of totals are on their way in a turn
   double exchange;  ///< bytes of totals a clock, between blocks that share a tile
   double meeting;   ///< clocks in which blocks that share a tile meet
   double leastPart; ///< clocks of reading the totals of one block at least
@@ -119,6 +121,7 @@ constexpr RingRates modelledRing(double products) {
           .latency = 600,
           .ends = 1500,
           .total = 0.03,
+          .shortTurn = 1,
           .exchange = 40,
           .meeting = 1800,
           .leastPart = 300};
@@ -209,7 +212,8 @@ inline constexpr GpuModel kAmpere =
     modelledGpu(80, "A100", 108, 160 << 10, 2048, 1.41, 1024, 64, 1555);
 
 /// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles
-/// (`tools/scripts/bench tiles` fits them anew), `memoryBytes` was measured, `library` is fitted to five
+/// (`tools/scripts/bench tiles` fits them anew), but for `wgmma.shortTurn`: 100352 x 256 x 64 took 39 us
+/// in tiles of 256 columns, 32 a turn, and 32 us in tiles of 128. `memoryBytes` was measured, `library` is fitted to five
 /// measured products (`tools/scripts/bench kernels`). The rest is modelled.
 inline constexpr GpuModel kHopper = {.architecture = 90,
                                      .name = "H100 SXM",
@@ -235,6 +239,7 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                              .latency = 1734,
                                              .ends = 143,
                                              .total = 0.148,
+                                             .shortTurn = 1,
                                              .exchange = 26.1,
                                              .meeting = 3024,
                                              .leastPart = 0},
@@ -243,6 +248,7 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                                .latency = 650,
                                                .ends = 797,
                                                .total = 0.150,
+                                               .shortTurn = 1.3,
                                                .exchange = 0,
                                                .meeting = 0,
                                                .leastPart = 0},
@@ -251,6 +257,7 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                                 .latency = 650,
                                                 .ends = 1500,
                                                 .total = 0.03,
+                                                .shortTurn = 1,
                                                 .exchange = 60,
                                                 .meeting = 1950,
                                                 .leastPart = 325},

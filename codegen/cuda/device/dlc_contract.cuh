@@ -124,9 +124,9 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
 /// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8 with signed_X and zero_X of
 /// each operand: see mma_sums), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
 /// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
-/// stages, the loops that k counts (slab_k), and for each operand X its width and whether it
-/// is across (see slab), whether it lies along k in shared memory, and the taps of its window (slab_feed; for that operand
-/// `place` follows). The grid's x and y count tiles. With WINDOW the rows are those of windows one
+/// stages, the loops that k counts (slab_k), and for each operand X its width and whether it is
+/// across (see slab), whether it lies along k in shared memory, and the taps of its window
+/// (slab_feed; for that operand `place` follows). The grid's x and y count tiles. With WINDOW the rows are those of windows one
 /// after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
 /// window and the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>

@@ -181,7 +181,9 @@ private:
 
 /// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns, true)`
 /// for all m < rows and n < columns, and `finish(m, n, something, false)` for others of them: it may
-/// read what lies there before it knows, and stores nothing. Config: type (f16, bf16, or float, which the maps round to tf32),
+/// read what lies there before it knows, and stores nothing.
+///
+/// Config: type (f16, bf16, or float, which the maps round to tf32),
 /// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
 /// the columns of a turn of the epilogue, `chunk`. A and B bring the slabs of the operands:
 /// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks.

@@ -11,12 +11,6 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Columns of a turn of wgmma's epilogue whose totals take `RingRates::total`, and how many times as
-/// long they take in shorter turns: an H100 took 39 us for 100352 x 256 x 64 in tiles of 256 columns, 32
-/// a turn, and 32 us in tiles of 128.
-static constexpr int64_t kFullTurn = 64;
-static constexpr double kOfShortTurns = 1.3;
-
 /// Wide tiles read less; the widest has room for fewer columns of totals.
 static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
 
@@ -132,7 +126,7 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
   // columns a turn keep fewer reads of the epilogue on their way.
   double clocks = rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
                                    (step * double(divideCeilSigned(shape.k, depth)) +
-                                    rates.total * (tile.chunk < kFullTurn ? kOfShortTurns : 1) *
+                                    rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) *
                                         double(WgmmaTile::m * tile.n) +
                                     (gathers ? gpu.schedules.gatherBegins : 0));
   bool ofColumns = tile.gathered == Gathered::columns;
