@@ -25,7 +25,7 @@ static constexpr int64_t kMostTotals = 36;
 
 ContractionTemplate::ContractionTemplate(Contraction &c, bool swapped,
                                          std::optional<ByteProduct> bytes)
-    : c(c), k(c.k), swapped(swapped), bytes(std::move(bytes)), rows(swapped ? c.n : c.m),
+    : c(c), k(c.k), swapped(swapped), bytes(bytes), rows(swapped ? c.n : c.m),
       columns(swapped ? c.m : c.n),
       elementBytes(storageType(elementType()).getIntOrFloatBitWidth() / 8) {}
 
