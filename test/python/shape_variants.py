@@ -121,7 +121,7 @@ def test_attention_of_few_queries():
     model, compiles = model_of(ATTENTION)
     k, v = RANDOM.normal(size=(2, 4, 384, 32)), RANDOM.normal(size=(2, 4, 384, 32))
     counts = []
-    for t in (1, 16, 223, 224, 384, 1):
+    for t in (1, 16, 383, 384, 1):  # the ends of the range: the compiler chooses where it is split
         q = RANDOM.normal(size=(2, 4, t, 32))
         y = model(q.astype(np.float32), k.astype(np.float32), v.astype(np.float32))
         scores = np.exp(q @ k.swapaxes(-1, -2) / math.sqrt(32))
@@ -129,7 +129,7 @@ def test_attention_of_few_queries():
         if not worst < 1e-5:
             raise Failure(f"T = {t}: off by {worst}")
         counts.append(compiles.take())
-    expect(counts, [1, 0, 0, 1, 0, 0])
+    expect(counts, [1, 0, 1, 0, 0])
 
 
 def test_progress_that_raises():
