@@ -3,12 +3,15 @@
 //
 // Kernels read inputs and write outputs in the caller's memory where that is aligned to
 // abi::kBufferAlignment and overlaps no other array of the call; else through a staging copy.
+// The plans of the shapes bound last are kept, since a server meets the same few again and again.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cpu/CpuExecutor.h"
 #include "runtime/core/Text.h"
 #include "runtime/cpu/CpuProgram.h"
 
+#include <algorithm>
 #include <cstring>
+#include <list>
 #include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -47,23 +50,21 @@ public:
   const std::string &device() const override { return name; }
 
   dlc_memory_info memory() const override {
+    static const rt::Plan none;
+    const rt::Plan &plan = shapes.empty() ? none : shapes.front().plan;
     return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes,
             plan.arenaBytes,         runner.scratchBytes(),  plan.stateBytes};
   }
 
   Status bind(const rt::Binding &binding) override {
-    rt::Expected<rt::Plan> planned = planProgram(program->program(), binding.values,
-                                                 rt::Phase::main, rt::Interface::callerMemory);
-    if (planned.failed())
-      return planned.status();
-    plan = planned.take();
-    values = binding.values;
+    DLC_TRY(find(binding));
+    const rt::Plan &plan = shapes.front().plan;
     addresses.of.assign(plan.buffers.size(), nullptr);
     addresses.guards.assign(program->isChecked() ? plan.buffers.size() : 0, nullptr);
     program->resolve(plan, addresses);
     DLC_TRY(runner.reserve(plan));
-    DLC_TRY(placeStates());
-    return program->isChecked() ? guardBuffers() : placeArena();
+    DLC_TRY(placeStates(plan));
+    return program->isChecked() ? guardBuffers(plan) : placeArena(plan);
   }
 
   void resetStates() override { areStatesZero = false; }
@@ -72,12 +73,14 @@ public:
              const std::vector<rt::Argument> &outputs) override {
     IeeeArithmetic ieee;
     profileEntries.clear();
-    clearStates();
-    DLC_TRY(program->isChecked() ? fillGuarded(inputs) : useCallerMemory(inputs, outputs));
+    const auto &[symbols, values, plan] = shapes.front();
+    clearStates(plan);
+    DLC_TRY(program->isChecked() ? fillGuarded(plan, inputs)
+                                 : useCallerMemory(plan, inputs, outputs));
     DLC_TRY(runner.run(plan, values, addresses, profiled ? &profileEntries : nullptr, timeout));
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (isRoot(i) && buffer.storage == Storage::output &&
+      if (buffer.root == i && buffer.storage == Storage::output &&
           addresses.of[i] != outputs[buffer.index].data && buffer.bytes)
         std::memcpy(outputs[buffer.index].data, addresses.of[i], buffer.bytes);
     }
@@ -85,13 +88,39 @@ public:
   }
 
 private:
-  bool isRoot(size_t i) const { return plan.buffers[i].root == i; }
+  /// The program under one value of each symbol.
+  struct BoundShape {
+    std::vector<int64_t> symbols, values; ///< `values` are those of the module's expressions
+    rt::Plan plan;
+  };
+  /// How many shapes are kept.
+  static constexpr size_t kMostShapes = 16;
+
+  /// Makes the shape of `binding` the first of `shapes`, and plans it where it is not among them.
+  Status find(const rt::Binding &binding) {
+    auto found = std::find_if(shapes.begin(), shapes.end(), [&](const BoundShape &shape) {
+      return shape.symbols == binding.symbols;
+    });
+    if (found != shapes.end()) {
+      shapes.splice(shapes.begin(), shapes, found);
+      return {};
+    }
+    rt::Expected<rt::Plan> planned = planProgram(program->program(), binding.values,
+                                                 rt::Phase::main, rt::Interface::callerMemory);
+    if (planned.failed())
+      return planned.status();
+    shapes.push_front({binding.symbols, binding.values, planned.take()});
+    if (shapes.size() > kMostShapes)
+      shapes.pop_back();
+    return {};
+  }
+
   static bool isInterface(const rt::PlannedBuffer &buffer) {
     return buffer.storage == Storage::input || buffer.storage == Storage::output;
   }
 
   /// Checked mode: each between guard pages of its own.
-  Status placeStates() {
+  Status placeStates(const rt::Plan &plan) {
     if (!program->isChecked())
       DLC_TRY(states.reserve(plan.stateBytes, "the states"));
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -105,7 +134,8 @@ private:
       if (guardedStates.size() <= buffer.index)
         guardedStates.resize(buffer.index + 1);
       GuardedBuffer &guard = guardedStates[buffer.index];
-      if (isRoot(i) && (!guard.data() || guard.size() != static_cast<size_t>(buffer.bytes))) {
+      if (buffer.root == i &&
+          (!guard.data() || guard.size() != static_cast<size_t>(buffer.bytes))) {
         rt::Expected<GuardedBuffer> made = GuardedBuffer::create(buffer.bytes);
         if (made.failed())
           return made.status();
@@ -122,7 +152,7 @@ private:
     return {};
   }
 
-  void clearStates() {
+  void clearStates(const rt::Plan &plan) {
     if (std::exchange(areStatesZero, true))
       return;
     if (states.data())
@@ -132,25 +162,24 @@ private:
         std::memset(guard.data(), 0, guard.size());
   }
 
-  Status placeArena() {
+  Status placeArena(const rt::Plan &plan) {
     DLC_TRY(arena.reserve(plan.arenaBytes, "the activations"));
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (plan.buffers[i].storage == Storage::arena)
         addresses.of[i] = arena.data() + plan.buffers[i].offset;
-    staging.clear();
-    staging.resize(plan.buffers.size());
+    staging.resize(plan.buffers.size()); // blocks of other shapes serve again
     return {};
   }
 
   /// Checked mode: every buffer but those of the program gets a mapping of its own.
-  Status guardBuffers() {
+  Status guardBuffers(const rt::Plan &plan) {
     guarded.clear();
     guarded.resize(plan.buffers.size());
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
       if (!isInterface(buffer) && buffer.storage != Storage::arena)
         continue;
-      if (isRoot(i)) {
+      if (buffer.root == i) {
         rt::Expected<GuardedBuffer> made = GuardedBuffer::create(buffer.bytes);
         if (made.failed())
           return made.status();
@@ -162,10 +191,10 @@ private:
     return {};
   }
 
-  Status fillGuarded(const std::vector<rt::Argument> &inputs) {
+  Status fillGuarded(const rt::Plan &plan, const std::vector<rt::Argument> &inputs) {
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (!isRoot(i) || !guarded[i].data())
+      if (buffer.root != i || !guarded[i].data())
         continue;
       guarded[i].setWritable(true);
       if (buffer.storage != Storage::input) {
@@ -179,12 +208,12 @@ private:
     return {};
   }
 
-  Status useCallerMemory(const std::vector<rt::Argument> &inputs,
+  Status useCallerMemory(const rt::Plan &plan, const std::vector<rt::Argument> &inputs,
                          const std::vector<rt::Argument> &outputs) {
     ranges.clear();
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (!isRoot(i) || !isInterface(buffer))
+      if (buffer.root != i || !isInterface(buffer))
         continue;
       bool isOutput = buffer.storage == Storage::output;
       auto *theirs = static_cast<uint8_t *>(
@@ -228,8 +257,7 @@ private:
   bool profiled;
   std::chrono::milliseconds timeout; ///< of a run's commands; 0: none
   std::string name;
-  rt::Plan plan;
-  std::vector<int64_t> values;
+  std::list<BoundShape> shapes; ///< bound last, the newest first, which is the one that runs
   Addresses addresses;
   HostBlock arena;
   HostBlock states;                         ///< one behind another
