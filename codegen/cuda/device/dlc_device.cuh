@@ -31,6 +31,10 @@ using i64 = long long;
 /// The same, with at least `blocks` blocks resident on a multiprocessor.
 #define DLC_KERNEL_OCCUPANCY(threads, blocks)                                                      \
   extern "C" __global__ void __launch_bounds__(threads, blocks)
+/// The same for blocks in clusters of `blocks`, neighbours along the grid's x, of which the grid has a multiple.
+/// For sm_90 and later: dlc_cluster.cuh.
+#define DLC_KERNEL_CLUSTER(threads, blocks)                                                        \
+  extern "C" __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(threads)
 /// Static shared memory: DLC_SHARED(float, red, [32]);
 #define DLC_SHARED(T, name, ...) __shared__ T name __VA_ARGS__
 /// The launch's dynamic shared memory as a u8 pointer, aligned to 1024 bytes.

@@ -57,6 +57,7 @@ enum class Result : int {
   StreamCaptureUnsupported = 900,
   StreamCaptureInvalidated = 901,
   GraphExecUpdateFailure = 910,
+  InvalidClusterSize = 912,
   Unknown = 999,
 };
 

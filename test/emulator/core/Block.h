@@ -7,6 +7,7 @@
 #include "test/emulator/core/Order.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,7 @@ enum class ThreadState : uint8_t {
   AtWarp,
   AtMbarrier,
   AtGridBarrier,
+  AtClusterBarrier,
   AtWgmma,
   Done,
 };
@@ -67,6 +69,11 @@ struct Warp {
   int firstThread = 0;
 };
 
+/// A read of shared memory by a thread of another block of the cluster.
+struct RemoteRead {
+  uint32_t stamp, thread;
+};
+
 /// A static shared variable and where it lies in the arena.
 struct SharedVariable {
   const void *key;
@@ -97,6 +104,8 @@ struct Block : DlcEmuBlock {
   uint32_t firstStamp = 0;
   Cell *shadow = nullptr;
   BlockOrder order;
+  /// By block of the cluster: the last read of this block's shared memory by a thread of it.
+  std::map<uint32_t, RemoteRead> remoteReads;
 
   bool isShared(const void *p) const {
     return static_cast<size_t>(static_cast<const unsigned char *>(p) - shared) < kSharedArena;

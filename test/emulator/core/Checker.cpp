@@ -45,12 +45,16 @@ struct Checker::Access {
   Agent agent = 0;
   uint32_t time = 0;
   const MbarrierRecord *bar = nullptr;
+  /// The block whose shared memory is accessed, where it is another one of the cluster.
+  Block *owner = nullptr;
 
   /// Records with an earlier stamp are of another block in this arena, or before all that could race.
   uint32_t era(const Checker &checker) const {
     return shared ? block.firstStamp : checker.firstStamp;
   }
   Text place(const void *p) const {
+    if (owner)
+      return formatText("block %u's %s", owner->number, owner->describeShared(p).c_str());
     return shared ? block.describeShared(p) : DeviceMemory::get().describe(p);
   }
 };
@@ -83,7 +87,11 @@ uint32_t Checker::newStamp(Block &block) {
 void Checker::beginBlock(Block &block) {
   if (!block.shadow)
     block.shadow = mapShadow(kSharedArena);
-  block.stamp = block.firstStamp = newStamp(block);
+  block.stamp = newStamp(block);
+  // Blocks of a cluster begin together, and touch each other's memory.
+  Block &first = block.worker->blockOfCluster(0);
+  bool isLater = block.worker->clusterSize() > 1 && &first != &block;
+  block.firstStamp = isLater ? first.firstStamp : block.stamp;
   block.order.begin(static_cast<uint32_t>(block.threads.size()));
 }
 
@@ -91,6 +99,25 @@ void Checker::beginInterval(Block &block) {
   block.stamp = newStamp(block);
   block.order.joinAll();
   blocks.barrier(block.number);
+}
+
+void Checker::meet(const std::vector<Block *> &cluster) {
+  std::map<uint32_t, uint32_t> stamps;
+  for (Block *block : cluster)
+    stamps[block->number] = block->stamp;
+  blocks.meet(stamps);
+  for (Block *block : cluster)
+    beginInterval(*block);
+}
+
+void Checker::requireRemoteReadsOrdered(Block &block) {
+  for (const auto &[reader, read] : block.remoteReads)
+    if (!blocks.knows(block.number, 0, reader, read.stamp, read.thread))
+      failThread(
+          Fault::LaunchFailed,
+          "missing cluster barrier: the block ends while thread %u of block %u may still read "
+          "its shared memory",
+          read.thread, reader);
 }
 
 void Checker::freeSharedShadow(Cell *shadow) {
@@ -183,6 +210,9 @@ void Checker::reportMissingWait(const Access &now, const Touch &before, const vo
 void Checker::requireWriteOrdered(const Access &now, const Touch &before, const void *p) {
   if (before.stamp < now.era(*this))
     return;
+  if (now.owner && (before.inFlight ||
+                    (before.async && !isOrdered(now, before.stamp, before.agent, before.time, 0))))
+    reportRace(now, before.stamp, before.agent, "copy", p);
   // The engine's own bytes: a second copy over one that is in flight is as wrong as any other access.
   if (before.inFlight)
     reportMissingWait(now, before, p);
@@ -367,7 +397,7 @@ void Checker::touchByte(const Access &now, Cell &cell, const void *p) {
     requireBegun(now, cell, p);
   requireWriteOrdered(now, cell.write, p);
   if (!now.store) {
-    if (now.shared && cell.write.stamp < now.block.firstStamp)
+    if (now.shared && cell.write.stamp < now.era(*this))
       noteUnwritten(now, p);
     addReader(now, cell);
     return;
@@ -446,17 +476,31 @@ void Checker::access(const void *p, uint32_t bytes, unsigned flags) {
   if (!shared && !memory.covers(p) && isOwnHostMemory(thread, p, flags & DlcEmuStore))
     return;
   const char *what = verb(flags);
-  requireInBounds(block, p, bytes, what);
+  Block *other = shared || memory.covers(p) ? nullptr : block.worker->blockOf(p);
+  if (other && flags & (DlcEmuStore | DlcEmuAtomic))
+    failThread(Fault::IllegalAddress,
+               "%s at block %u's %s: blocks of a cluster only read each other's memory", what,
+               other->number, other->describeShared(p).c_str());
+  shared |= other != nullptr;
+  Block &home = other ? *other : block;
+  requireInBounds(home, p, bytes, what);
   uint32_t align = bytes < 16 ? bytes : 16;
   if (flags & DlcEmuVector && reinterpret_cast<uintptr_t>(p) % align)
     failThread(Fault::Misaligned, "misaligned: %s of %u B at %s", what, bytes,
-               shared ? block.describeShared(p).c_str() : memory.describe(p).c_str());
+               shared ? home.describeShared(p).c_str() : memory.describe(p).c_str());
   Access now{thread, block, what, bytes, shared};
+  now.owner = other;
   now.store = flags & DlcEmuStore;
   now.atomic = flags & DlcEmuAtomic;
   now.agent = static_cast<Agent>(thread.linear);
   now.time = block.order.now(now.agent);
-  touch(now, shared ? block.shadow + block.sharedOffset(p) : deviceShadow + memory.offsetOf(p), p,
+  if (other) {
+    if (!other->live)
+      failThread(Fault::IllegalAddress, "%s at %s, and that block has ended", what,
+                 now.place(p).c_str());
+    other->remoteReads[block.number] = {block.stamp, now.agent};
+  }
+  touch(now, shared ? home.shadow + home.sharedOffset(p) : deviceShadow + memory.offsetOf(p), p,
         bytes);
   if (now.atomic && !shared)
     blocks.update(p, block.number, now.agent);

@@ -67,6 +67,10 @@ public:
   void beginBlock(Block &block);
   /// A barrier of the block.
   void beginInterval(Block &block);
+  /// A barrier of the cluster that the blocks are.
+  void meet(const std::vector<Block *> &cluster);
+  /// The block has ended: no other one of its cluster may still read its shared memory.
+  void requireRemoteReadsOrdered(Block &block);
 
   /// An access by the running thread. Fails it if the access is out of bounds, misaligned (with
   /// DlcEmuVector), racing, or reads shared memory that its block has not written.

@@ -52,9 +52,20 @@ void GridOrder::barrier(uint32_t block) {
     join(blocks[block], at->second.known);
 }
 
+void GridOrder::meet(const std::map<uint32_t, uint32_t> &stamps) {
+  Known all;
+  for (auto [block, stamp] : stamps) {
+    barrier(block);
+    join(all, blocks[block]);
+    join(all, {{block, {stamp + 1, {}}}});
+  }
+  for (auto [block, stamp] : stamps)
+    blocks[block] = all;
+}
+
 bool GridOrder::knows(uint32_t block, uint32_t thread, uint32_t other, uint32_t stamp,
                       uint32_t who) const {
-  if (words.empty())
+  if (words.empty() && blocks.empty())
     return false;
   if (auto mine = blocks.find(block);
       mine != blocks.end() && covers(mine->second, other, stamp, who))

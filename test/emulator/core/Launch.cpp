@@ -55,28 +55,28 @@ unsigned chooseWorkers(const LaunchRequest &request, const Settings &settings) {
 
 Launch::Launch(const LaunchRequest &request, const Settings &settings)
     : request(request), settings(settings),
-      blockCount(request.grid.x * request.grid.y * request.grid.z) {
+      clusterCount(request.grid.x * request.grid.y * request.grid.z / request.cluster) {
   if (settings.policy != Policy::Random)
     return;
-  order.resize(blockCount);
-  for (uint32_t i = 0; i < blockCount; ++i)
+  order.resize(clusterCount);
+  for (uint32_t i = 0; i < clusterCount; ++i)
     order[i] = i;
   uint64_t state = settings.seed * 0x9E3779B97F4A7C15ull + 0x1234567;
-  for (uint32_t i = blockCount; i > 1; --i) {
+  for (uint32_t i = clusterCount; i > 1; --i) {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
     std::swap(order[i - 1], order[(state >> 33) % i]);
   }
 }
 
-bool Launch::nextBlock(uint32_t &number) {
+bool Launch::nextCluster(uint32_t &number) {
   uint32_t i = started.fetch_add(1);
-  if (i >= blockCount) {
-    started = blockCount; // no overflow, however often it is asked
+  if (i >= clusterCount) {
+    started = clusterCount; // no overflow, however often it is asked
     return false;
   }
-  number = settings.policy == Policy::Order     ? i
-           : settings.policy == Policy::Reverse ? blockCount - 1 - i
-                                                : order[i];
+  number = request.cluster * (settings.policy == Policy::Order     ? i
+                              : settings.policy == Policy::Reverse ? clusterCount - 1 - i
+                                                                   : order[i]);
   return true;
 }
 

@@ -21,6 +21,8 @@ struct LaunchRequest {
   size_t paramCount = 0;
   std::string kernel;
   DlcEmuDim grid{1, 1, 1}, block{1, 1, 1};
+  /// Blocks that run at once and may read each other's shared memory: neighbours along the grid's x.
+  uint32_t cluster = 1;
   uint32_t dynamicShared = 0;
   /// All blocks are resident at once, and may meet at the grid barrier.
   bool cooperative = false;
@@ -48,14 +50,14 @@ public:
 
   const LaunchRequest &request;
   const Settings settings;
-  const uint32_t blockCount;
+  const uint32_t clusterCount;
   /// Null in an unchecked launch.
   Checker *checker = nullptr;
   std::atomic<bool> failed{false};
   std::atomic<uint32_t> staticShared{0};
 
-  /// The next block to run, or false if none is left.
-  bool nextBlock(uint32_t &number);
+  /// The first block of the next cluster to run, or false if none is left.
+  bool nextCluster(uint32_t &number);
   /// Keeps the first report, with the kernel and the policy added.
   void fail(Fault fault, const Text &what);
 

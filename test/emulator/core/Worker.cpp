@@ -145,11 +145,15 @@ void Worker::finish(Thread &thread) {
     current->fail(Fault::LaunchFailed, formatText("%s", checker->unwritten().c_str()));
   Warp &warp = block.warps[thread.warp];
   warp.live &= ~(1u << thread.lane);
+  if (Checker *checker = current->checker; checker && !block.live)
+    checker->requireRemoteReadsOrdered(block);
   // Those who wait need not wait for this thread any longer.
   if (block.live && block.atBarrier == block.live)
     releaseBarrier(block);
   if (warp.live && warp.arrived == warp.live)
     completeWarp(block, warp);
+  if (live && atClusterBarrier == live)
+    releaseClusterBarrier();
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,6 +208,7 @@ Block &Worker::openBlock(uint32_t number) {
   }
   block.staticBytes = 0;
   block.variables.clear();
+  block.remoteReads.clear();
 
   uint32_t count = dim.x * dim.y * dim.z;
   bool sameShape = block.threads.size() == count && !std::memcmp(&block.dim, &dim, sizeof dim);
@@ -259,7 +264,7 @@ void Worker::closeBlocks() {
   ready.clear();
   mbarrierWaiters.clear();
   copies.clear();
-  live = atGridBarrier = 0;
+  live = atGridBarrier = atClusterBarrier = 0;
 }
 
 void Worker::runOpenBlocks() {
@@ -280,17 +285,19 @@ void Worker::run(Launch &launch) {
   randomState = launch.settings.seed * 0x9E3779B97F4A7C15ull + 1;
   uint32_t number;
   if (launch.request.cooperative) {
-    while (launch.nextBlock(number))
+    while (launch.nextCluster(number))
       openBlock(number);
     runOpenBlocks();
     closeBlocks();
     return;
   }
-  while (!launch.failed && launch.nextBlock(number)) {
-    // Drawn afresh for each block, so that the number of workers changes nothing.
+  while (!launch.failed && launch.nextCluster(number)) {
+    // Drawn afresh for each cluster, so that the number of workers changes nothing.
     randomState = (launch.settings.seed + number) * 0x9E3779B97F4A7C15ull + 1;
-    Block &block = openBlock(number);
-    if (block.shared)
+    bool hasMemory = true;
+    for (uint32_t rank = 0; rank < launch.request.cluster; ++rank)
+      hasMemory &= openBlock(number + rank).shared != nullptr;
+    if (hasMemory)
       runOpenBlocks();
     else
       launch.fail(Fault::LaunchFailed, formatText("the host has no memory for a block"));
@@ -306,9 +313,10 @@ void Worker::reportDeadlock() {
                                        "at a warp collective",
                                        "at an mbarrier",
                                        "at the grid barrier",
+                                       "at the cluster's barrier",
                                        "at wgmma_wait",
                                        "done"};
-  uint32_t counts[7] = {};
+  uint32_t counts[8] = {};
   const Thread *example = nullptr;
   for (auto &block : open)
     for (Thread &thread : block->threads) {
@@ -317,7 +325,7 @@ void Worker::reportDeadlock() {
         example = &thread;
     }
   std::string where;
-  for (int i = 1; i < 6; ++i)
+  for (int i = 1; i < 7; ++i)
     if (counts[i])
       where += std::to_string(counts[i]) + " " + kWhere[i] + ", ";
   const DlcEmuDim &thread = example->index, &block = example->block->index;
@@ -326,7 +334,7 @@ void Worker::reportDeadlock() {
   current->fail(Fault::LaunchFailed,
                 formatText("deadlock: %u threads wait for ever (%s%u ended); the first is thread "
                            "(%u,%u,%u) of block (%u,%u,%u)%s",
-                           live, where.c_str(), counts[6], thread.x, thread.y, thread.z, block.x,
+                           live, where.c_str(), counts[7], thread.x, thread.y, thread.z, block.x,
                            block.y, block.z, barrier.c_str()));
 }
 

@@ -18,8 +18,8 @@ struct TmaCopy {
   int column, row;
 };
 
-/// The scheduler of one host thread. It runs the threads of a block (or, in a cooperative launch, of
-/// all blocks) as fibers, in the order that the policy asks for, until all have ended or one fails.
+/// The scheduler of one host thread. It runs the threads of a cluster, most often of a single block (or, in
+/// a cooperative launch, of all blocks) as fibers, in the order that the policy asks for, until all have ended or one fails.
 class Worker {
 public:
   Worker() = default;
@@ -32,6 +32,7 @@ public:
 
   Launch &launch() { return *current; }
   const Settings &settings() const { return current->settings; }
+  uint32_t clusterSize() const { return current->request.cluster; }
   bool isCooperative() const { return current->request.cooperative; }
 
   /// Lets `thread` run again.
@@ -51,6 +52,11 @@ public:
   void mbarrierFlipped(Block &block, const unsigned long long *mbarrier, unsigned newPhase);
   /// Joins the grid barrier of a cooperative launch.
   void joinGridBarrier();
+  /// Joins the barrier of the cluster, which is all of the open blocks.
+  void joinClusterBarrier();
+  /// The open block whose shared memory holds `p`; null where none does.
+  Block *blockOf(const void *p);
+  Block &blockOfCluster(uint32_t rank) { return *open[rank]; }
 
 private:
   friend void threadMain();
@@ -62,6 +68,7 @@ private:
   void closeBlocks();
   void runOpenBlocks();
   void reportDeadlock();
+  void releaseClusterBarrier();
 
   Launch *current = nullptr;
   uint64_t randomState = 1;
@@ -72,7 +79,7 @@ private:
   std::vector<TmaCopy> copies;
   std::vector<std::unique_ptr<Block>> idle, open;
   uint32_t live = 0;
-  uint32_t atGridBarrier = 0;
+  uint32_t atGridBarrier = 0, atClusterBarrier = 0;
 };
 
 /// Does a bulk copy: the box, then the bytes that its mbarrier waits for.

@@ -32,6 +32,7 @@ using i64 = long long;
 #define DLC_DEV inline __attribute__((always_inline))
 #define DLC_KERNEL(threads) extern "C" __attribute__((noinline)) void
 #define DLC_KERNEL_OCCUPANCY(threads, blocks) DLC_KERNEL(threads)
+#define DLC_KERNEL_CLUSTER(threads, blocks) DLC_KERNEL(threads)
 #define DLC_SHARED(T, name, ...)                                                                   \
   typedef T name##_type __VA_ARGS__;                                                               \
   static const char name##_key = 0;                                                                \

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 7
+#define DLC_EMU_ABI_VERSION 8
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -72,6 +72,11 @@ __attribute__((noreturn)) void dlcEmuFail(const char *what);
 void dlcEmuBarrier(const char *file, int line);
 void dlcEmuBeginGrid();
 void dlcEmuGridBarrier();
+// Clusters of blocks (dlc_cluster.cuh).
+unsigned dlcEmuClusterRank();
+void dlcEmuClusterBarrier();
+/// Where block `rank` of the cluster has what lies at `p` in this block's dynamic shared memory.
+const void *dlcEmuClusterMap(const void *p, unsigned rank);
 void dlcEmuWarpSync(const char *file, int line);
 /// The value that lane `source` brought along.
 unsigned long long dlcEmuShuffle(unsigned long long value, int source, int op);

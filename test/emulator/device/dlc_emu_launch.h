@@ -1,7 +1,7 @@
 //===- dlc_emu_launch.h - from cuLaunchKernel's void** to a typed call ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fake NVRTC appends DLC_EMU_EXPORT(kernel, threads) for each kernel that it finds in the text.
+// The fake NVRTC appends DLC_EMU_EXPORT(kernel, threads, cluster) for each kernel that it finds in the text.
 // It exports the kernel's parameter sizes, which the driver needs to copy parameters at launch.
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,6 +10,7 @@
 struct DlcEmuKernelInfo {
   void (*call)(void **params);
   unsigned maxThreads;
+  unsigned cluster; ///< blocks, neighbours along the grid's x; 1 where there are no clusters
   unsigned paramCount;
   const unsigned *paramBytes;
 };
@@ -44,8 +45,9 @@ template <class... A> inline void call(void (*kernel)(A...), void **params) {
 
 } // namespace dlc::emu_launch
 
-#define DLC_EMU_EXPORT(kernel, threads)                                                            \
+#define DLC_EMU_EXPORT(kernel, threads, cluster)                                                   \
   static void kernel##_dlc_emu_call(void **params) { dlc::emu_launch::call(kernel, params); }      \
   extern "C" __attribute__((visibility("default"))) const DlcEmuKernelInfo kernel##_dlc_emu = {    \
-      kernel##_dlc_emu_call, (threads), decltype(dlc::emu_launch::signature_of(kernel))::count,    \
+      kernel##_dlc_emu_call, (threads), (cluster),                                                 \
+      decltype(dlc::emu_launch::signature_of(kernel))::count,                                      \
       decltype(dlc::emu_launch::signature_of(kernel))::bytes};

@@ -45,6 +45,7 @@ struct CUfunc_st {
   CUmod_st *module = nullptr;
   void (*call)(void **params) = nullptr;
   unsigned maxThreads = 0;
+  unsigned cluster = 1; ///< blocks of a cluster, neighbours along the grid's x
   std::vector<unsigned> paramBytes;
   unsigned maxDynamicShared = 48 * 1024;
   /// What the kernel was seen to use; 0 before its first launch.

@@ -132,6 +132,7 @@ Result KernelCall::run() const {
   request.kernel = function->name;
   request.grid = grid;
   request.block = block;
+  request.cluster = function->cluster;
   request.dynamicShared = sharedBytes;
   request.cooperative = cooperative;
   request.early = early;
@@ -166,6 +167,10 @@ Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim
       threads > function->maxThreads || sharedBytes > function->maxDynamicShared ||
       sharedBytes + function->staticShared > unsigned(emu::readSettings().sharedBytes))
     return Result::InvalidValue;
+  if (grid.x % function->cluster || (function->cluster > 1 && emu::readSettings().arch < 90))
+    return Result::InvalidClusterSize;
+  if (cooperative && function->cluster > 1)
+    return Result::NotSupported;
   if (cooperative && blocks > residentBlocks(*function, threads, sharedBytes))
     return Result::CooperativeLaunchTooLarge;
   constexpr size_t kAlign = 64; // a tensor map's
@@ -237,6 +242,7 @@ Result cuModuleGetFunction(Function *function, Module module, const char *name) 
     slot->module = module;
     slot->call = info->call;
     slot->maxThreads = info->maxThreads;
+    slot->cluster = info->cluster;
     slot->paramBytes.assign(info->paramBytes, info->paramBytes + info->paramCount);
   }
   *function = slot.get();

@@ -46,23 +46,23 @@ std::vector<std::string> tokenise(const std::string &text) {
   return tokens;
 }
 
-/// With tokens[i] == "(", the text up to its first comma or end; moves `i` past the ")".
-std::string firstArgument(const std::vector<std::string> &tokens, size_t &i) {
-  std::string argument;
-  bool first = true;
+/// With tokens[i] == "(", the texts between its commas; moves `i` past the ")".
+std::vector<std::string> arguments(const std::vector<std::string> &tokens, size_t &i) {
+  std::vector<std::string> found(1);
   int depth = 0;
   for (; i < tokens.size(); ++i) {
     const std::string &token = tokens[i];
     depth += token == "(" ? 1 : token == ")" ? -1 : 0;
     if (depth == 0) {
       ++i;
-      return argument;
+      return found;
     }
-    first = first && !(token == "," && depth == 1);
-    if (first && !(token == "(" && depth == 1))
-      argument += token + " ";
+    if (token == "," && depth == 1)
+      found.emplace_back();
+    else if (token != "(" || depth != 1)
+      found.back() += token + " ";
   }
-  return argument;
+  return found;
 }
 
 } // namespace
@@ -71,11 +71,16 @@ std::vector<KernelName> findKernels(const std::string &source) {
   std::vector<std::string> tokens = tokenise(source);
   std::vector<KernelName> kernels;
   for (size_t i = 0; i < tokens.size();) {
-    std::string threads = "1024";
-    if (tokens[i] == "DLC_KERNEL" || tokens[i] == "DLC_KERNEL_OCCUPANCY") {
+    std::string threads = "1024", cluster = "1";
+    if (tokens[i] == "DLC_KERNEL" || tokens[i] == "DLC_KERNEL_OCCUPANCY" ||
+        tokens[i] == "DLC_KERNEL_CLUSTER") {
+      bool hasCluster = tokens[i] == "DLC_KERNEL_CLUSTER";
       if (++i >= tokens.size() || tokens[i] != "(")
         continue;
-      threads = firstArgument(tokens, i);
+      std::vector<std::string> written = arguments(tokens, i);
+      threads = written.front();
+      if (hasCluster)
+        cluster = written.back();
     } else if (tokens[i] == "__global__") {
       ++i;
     } else {
@@ -85,9 +90,9 @@ std::vector<KernelName> findKernels(const std::string &source) {
     // Up to the name: the word before the parameter list.
     while (i + 1 < tokens.size() && tokens[i] != ";" && tokens[i] != "{") {
       if (tokens[i] == "__launch_bounds__" && tokens[i + 1] == "(") {
-        threads = firstArgument(tokens, ++i);
+        threads = arguments(tokens, ++i).front();
       } else if (tokens[i + 1] == "(") {
-        kernels.push_back({tokens[i], threads});
+        kernels.push_back({tokens[i], threads, cluster});
         break;
       } else {
         ++i;

@@ -132,7 +132,8 @@ std::string hostSource(const _nvrtcProgram &program, const std::vector<KernelNam
   std::set<std::string> seen; // declared, then defined
   for (const KernelName &kernel : kernels)
     if (seen.insert(kernel.name).second)
-      text += "DLC_EMU_EXPORT(" + kernel.name + ", (" + kernel.threads + "))\n";
+      text += "DLC_EMU_EXPORT(" + kernel.name + ", (" + kernel.threads + "), (" + kernel.cluster +
+              "))\n";
   return text;
 }
 
