@@ -21,7 +21,8 @@ struct RingRates {
   double total;   ///< clocks of the way of one total to its result
   double
       shortTurn; ///< times as long where less than 64 columns of totals are on their way in a turn
-  double exchange;  ///< bytes of totals a clock, between blocks that share a tile
+  double
+      exchange; ///< bytes of totals a clock, between blocks that share a tile: by memory, of wgmma within a cluster
   double meeting;   ///< clocks in which blocks that share a tile meet
   double leastPart; ///< clocks of reading the totals of one block at least
 };
@@ -90,6 +91,8 @@ struct GpuModel {
   const char *name;
   const char *source; ///< of test/bench/results, "" where everything is modelled
   int64_t multiprocessors;
+  int64_t groupOfMultiprocessors =
+      16;              ///< a cluster of blocks lies within one; groups of some GPUs have more
   int64_t sharedBytes; ///< of a multiprocessor, as far as blocks may have it
   int64_t threads;     ///< that a multiprocessor holds
   int64_t registers;   ///< of a multiprocessor, 32 bits each
@@ -213,7 +216,9 @@ inline constexpr GpuModel kAmpere =
 
 /// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles
 /// (`tools/scripts/bench tiles` fits them anew), but for `wgmma.shortTurn`: 100352 x 256 x 64 took 39 us
-/// in tiles of 256 columns, 32 a turn, and 32 us in tiles of 128. `memoryBytes` was measured, `library` is fitted to five
+/// in tiles of 256 columns, 32 a turn, and 32 us in tiles of 128. `wgmma.exchange` and `wgmma.meeting` are modelled: of
+/// another's shared memory a multiprocessor reads some 2.7 TB/s / 132, and a barrier of a cluster takes some 250 clocks.
+/// `memoryBytes` was measured, `library` is fitted to five
 /// measured products (`tools/scripts/bench kernels`). The rest is modelled.
 inline constexpr GpuModel kHopper = {.architecture = 90,
                                      .name = "H100 SXM",
@@ -249,8 +254,8 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                                .ends = 797,
                                                .total = 0.150,
                                                .shortTurn = 1.3,
-                                               .exchange = 0,
-                                               .meeting = 0,
+                                               .exchange = 13,
+                                               .meeting = 700,
                                                .leastPart = 0},
                                      .floats = {.products = 128,
                                                 .bytes = 60,

@@ -19,10 +19,17 @@ DLC_DEV u32 cluster_rank() {
   return r;
 }
 /// Waits for all threads of the cluster that have not ended; what they wrote is seen by all. Whole
-/// warps call it together. A block whose memory others read must not end before they have read it.
+/// warps call it together.
 DLC_DEV void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n"
                "barrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
+/// The same where nothing is read after it. A block whose memory others read must not end before
+/// they have: this is how they leave together. It does not wait for stores to memory.
+DLC_DEV void cluster_leave() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
+               "barrier.cluster.wait.aligned;" ::
                    : "memory");
 }
 /// Where block `rank` of the cluster has what lies at `p` in this block's dynamic shared memory.

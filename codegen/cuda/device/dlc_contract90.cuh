@@ -6,11 +6,12 @@
 // the two others multiply them with wgmma, 64 rows of the tile each. The rows of one operand may be
 // an image under a window, which all threads of the first warpgroup gather (dlc_gather.cuh). Blocks
 // stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
-// last one leave. These pass through shared memory, a warp's own rows at a time, so that the
-// epilogue is called from one place, on vectors, and no two warps meet.
+// last one leave. Or the blocks of a cluster share a tile, each a part of k. Totals pass through
+// shared memory (dlc_totals90.cuh), so that the epilogue is called from one place, on vectors.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_gather.cuh"
+#include "dlc_totals90.cuh"
 #include "dlc_wgmma.cuh"
 
 #ifdef DLC_HAS_WGMMA
@@ -54,55 +55,6 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
   }
 };
 
-/// Floats from one of a warp's 16 rows to the next in the room through which its totals leave,
-/// CHUNK columns a turn.
-DLC_DEV constexpr int totals_pitch(int chunk) { return chunk + 8; }
-
-/// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way
-/// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` for several vectors in
-/// a row, so that what it reads is on its way for all of them at once.
-template <int N, int CHUNK, int VECTOR, class Visit>
-DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const Visit &visit) {
-  constexpr int kPitch = totals_pitch(CHUNK), kTurns = 16 * CHUNK / VECTOR / 32,
-                kUnroll = kTurns < 4 ? kTurns : 4;
-  static_assert(16 * CHUNK / VECTOR % 32 == 0, "each lane has as many vectors");
-#pragma unroll 1
-  for (int chunk = 0; chunk < N / CHUNK; ++chunk) {
-    // Registers have no index: each chunk's own are named in a branch of its own.
-#pragma unroll
-    for (int c = 0; c < N / CHUNK; ++c)
-      if (c == chunk)
-#pragma unroll
-        for (int j = 0; j < CHUNK / 8; ++j)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            int at = (c * (CHUNK / 8) + j) * 4 + half * 2;
-            vec<float, 2> pair = {{d[at], d[at + 1]}};
-            store(totals + (half * 8 + (lane >> 2)) * kPitch + j * 8 + (lane & 3) * 2, pair);
-          }
-    warp_barrier();
-#pragma unroll kUnroll
-    for (int turn = 0; turn < kTurns; ++turn) {
-      int i = turn * 32 + lane;
-      int row = i / (CHUNK / VECTOR), column = i % (CHUNK / VECTOR) * VECTOR;
-      vec<float, VECTOR> total;
-#pragma unroll
-      for (int e = 0; e < VECTOR; e += VECTOR < 4 ? 1 : 4)
-        if constexpr (VECTOR < 4) {
-          total[e] = totals[row * kPitch + column + e];
-        } else {
-          vec<float, 4> part = load<4>(totals + row * kPitch + column + e);
-          total[e] = part[0];
-          total[e + 1] = part[1];
-          total[e + 2] = part[2];
-          total[e + 3] = part[3];
-        }
-      visit(row, chunk * CHUNK + column, total);
-    }
-    warp_barrier();
-  }
-}
-
 /// An operand whose slabs TMA brings: a matrix of the map's from line `line(batch)` on, a row or,
 /// ALONG_ROWS, a step of k. The map's boxes are slabs: 128 bytes of k by ROWS rows, or 64 rows by
 /// the slab's steps of k.
@@ -114,7 +66,7 @@ template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapp
   const FL &line;
   int first = 0, tile = 0;
 
-  DLC_DEV void begin(Index batch, Index at) {
+  DLC_DEV void begin(Index batch, Index at, Index) {
     first = (int)line(batch);
     tile = (int)at;
   }
@@ -137,7 +89,12 @@ template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
   const FP &place;
   gathered_rows<Config, ROWS> gather;
 
-  DLC_DEV void begin(Index, Index tile) { gather.begin(element, place, tile * ROWS, rows); }
+  /// `step`: of k, with which the slabs begin.
+  DLC_DEV void begin(Index, Index tile, Index step) {
+    gather.begin(element, place, tile * ROWS, rows);
+    if (step != 0)
+      gather.skip(step);
+  }
   DLC_DEV void bring(u8 *stage, u64 *, Index) {
     gather.bring(reinterpret_cast<T *>(stage), base, place, depth);
   }
@@ -186,12 +143,13 @@ private:
 /// Config: type (f16, bf16, or float, which the maps round to tf32),
 /// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
 /// the columns of a turn of the epilogue, `chunk`. A and B bring the slabs of the operands:
-/// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks.
+/// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks. With a Share
+/// of cluster_depth the grid has a cluster for each tile, and `chunk` is `tile_n`.
 ///
 /// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the
 /// maps' matrices. Then `finish` is told the batch first. A box that reaches beyond a product's
 /// rows brings rows of the next one, whose totals nobody takes.
-template <class Config, bool BATCHED, class A, class B, class FE>
+template <class Config, bool BATCHED, class Share, class A, class B, class FE>
 DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::index columns,
                                typename Config::index depth, typename Config::index batches, A a,
                                B b, const FE &finish) {
@@ -221,8 +179,11 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   barrier();
   begin_grid(); // the barriers are ready before the grids before this one have ended
   const tile_order<Index> order = {(rows + kTileM - 1) / kTileM, (columns + kTileN - 1) / kTileN};
-  const Index steps = (depth + SlabA::kDepth - 1) / SlabA::kDepth,
-              tiles = BATCHED ? order.count() * batches : order.count();
+  Index begin;
+  const Index steps = share_steps<Share>((depth + SlabA::kDepth - 1) / SlabA::kDepth, begin),
+              tiles = BATCHED ? order.count() * batches : order.count(),
+              turn = (Index)(gridDim.x / Share::kParts);
+  const Index first_tile = (Index)(blockIdx.x / Share::kParts);
   auto place = [&](Index tile, Index &batch, Index &tile_m, Index &tile_n) {
     batch = BATCHED ? tile / order.count() : 0;
     order.place(BATCHED ? tile - batch * order.count() : tile, tile_m, tile_n);
@@ -239,13 +200,13 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
       return;
     late_arrivals<kStages> arrivals;
 #pragma unroll 1
-    for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+    for (Index tile = first_tile; tile < tiles; tile += turn) {
       Index batch, tile_m, tile_n;
       place(tile, batch, tile_m, tile_n);
-      a.begin(batch, tile_m);
-      b.begin(batch, tile_n);
+      a.begin(batch, tile_m, begin);
+      b.begin(batch, tile_n, begin);
 #pragma unroll 1
-      for (Index step = 0; step < steps; ++step) {
+      for (Index step = begin; step < begin + steps; ++step) {
         mbar_wait(empty + stage, phase ^ 1);
         if (thread == 0)
           mbar_expect_tx(full + stage, kMapped);
@@ -268,7 +229,7 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   float *totals = all_totals + warp * 16 * kPitch;
   const bool speaks = (thread & 127) == 0;
 #pragma unroll 1
-  for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+  for (Index tile = first_tile; tile < tiles; tile += turn) {
     Index batch, tile_m, tile_n;
     place(tile, batch, tile_m, tile_n);
     float d[kTileN / 2];
@@ -298,22 +259,34 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     if (speaks && steps > 0)
       mbar_arrive(empty + last);
 
-    const Index m0 = tile_m * kTileM + first + (warp & 3) * 16, n0 = tile_n * kTileN;
-    give_totals<kTileN, kChunk, kVector>(
-        d, totals, lane, [&](int row, int column, const vec<float, kVector> &total) {
-          // No branch, so that the reads of the next vectors need not wait for its end.
-          Index m = min(m0 + row, rows - 1), n = min(n0 + column, columns - kVector);
-          bool inside = m0 + row < rows && n0 + column < columns;
-          if constexpr (BATCHED)
-            finish(batch, m, n, total, inside);
-          else
-            finish(m, n, total, inside);
-        });
+    const Index m0 = tile_m * kTileM, n0 = tile_n * kTileN;
+    auto give = [&](int row, int column, const vec<float, kVector> &total) {
+      // No branch, so that the reads of the next vectors need not wait for its end.
+      Index m = min(m0 + row, rows - 1), n = min(n0 + column, columns - kVector);
+      bool inside = m0 + row < rows && n0 + column < columns;
+      if constexpr (BATCHED)
+        finish(batch, m, n, total, inside);
+      else
+        finish(m, n, total, inside);
+    };
+    if constexpr (Share::kParts > 1) {
+      static_assert(kChunk == kTileN, "the totals of a tile lie in shared memory at once");
+      store_totals<kTileN, kTileN>(totals, d, 0, lane);
+      cluster_barrier(); // all totals are there
+      sum_totals<Share::kParts, kTileN, kVector>(all_totals, thread - 128, give);
+      cluster_leave();
+    } else {
+      const int own = first + (warp & 3) * 16;
+      give_totals<kTileN, kChunk, kVector>(
+          d, totals, lane, [&](int row, int column, const vec<float, kVector> &total) {
+            give(own + row, column, total);
+          });
+    }
   }
 }
 
 /// One product. Config: also along_m and along_n, where an operand lies along its rows (columns).
-template <class Config, class FE>
+template <class Config, class Share = whole_depth, class FE>
 DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index columns,
                             typename Config::index depth, const tensor_map *a, const tensor_map *b,
                             const FE &finish) {
@@ -322,7 +295,15 @@ DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index 
   auto top = [](Index) { return (Index)0; };
   mapped_operand<T, 128, Config::along_m != 0, Index, decltype(top)> of_a = {a, top};
   mapped_operand<T, Config::tile_n, Config::along_n != 0, Index, decltype(top)> of_b = {b, top};
-  contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, of_a, of_b, finish);
+  contract_wgmma_of<Config, false, Share>(rows, columns, depth, (Index)1, of_a, of_b, finish);
+}
+
+/// The same by the config's `parts` blocks for each tile, which are a cluster.
+template <class Config, class FE>
+DLC_DEV void contract_wgmma_split(typename Config::index rows, typename Config::index columns,
+                                  typename Config::index depth, const tensor_map *a,
+                                  const tensor_map *b, const FE &finish) {
+  contract_wgmma<Config, cluster_depth<Config::parts>>(rows, columns, depth, a, b, finish);
 }
 
 /// `batches` of them, those of `batch` from line line_a(batch) (line_b) of the maps' matrices on.
@@ -335,13 +316,13 @@ DLC_DEV void contract_wgmma_batched(typename Config::index rows, typename Config
   using Index = typename Config::index;
   mapped_operand<T, 128, Config::along_m != 0, Index, FA> of_a = {a, line_a};
   mapped_operand<T, Config::tile_n, Config::along_n != 0, Index, FB> of_b = {b, line_b};
-  contract_wgmma_of<Config, true>(rows, columns, depth, batches, of_a, of_b, finish);
+  contract_wgmma_of<Config, true, whole_depth>(rows, columns, depth, batches, of_a, of_b, finish);
 }
 
 /// One product whose rows (with the config's gathers_columns: columns) are gathered from `image`,
 /// `element` and `place` as gathered_rows has them; `map` is the other operand's, which lies along
 /// k. Config: also what gathered_rows asks for.
-template <class Config, class FE, class FO, class FP>
+template <class Config, class Share = whole_depth, class FE, class FO, class FP>
 DLC_DEV void contract_wgmma_gathered(typename Config::index rows, typename Config::index columns,
                                      typename Config::index depth, const tensor_map *map,
                                      const typename Config::type *image, const FE &finish,
@@ -352,12 +333,23 @@ DLC_DEV void contract_wgmma_gathered(typename Config::index rows, typename Confi
   if constexpr (Config::gathers_columns != 0) {
     mapped_operand<T, 128, false, Index, decltype(top)> a = {map, top};
     gathered_operand<Config, Config::tile_n, FO, FP> b = {image, columns, depth, element, place};
-    contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, a, b, finish);
+    contract_wgmma_of<Config, false, Share>(rows, columns, depth, (Index)1, a, b, finish);
   } else {
     gathered_operand<Config, 128, FO, FP> a = {image, rows, depth, element, place};
     mapped_operand<T, Config::tile_n, false, Index, decltype(top)> b = {map, top};
-    contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, a, b, finish);
+    contract_wgmma_of<Config, false, Share>(rows, columns, depth, (Index)1, a, b, finish);
   }
+}
+
+/// The same by the config's `parts` blocks for each tile, which are a cluster.
+template <class Config, class FE, class FO, class FP>
+DLC_DEV void contract_wgmma_gathered_split(typename Config::index rows,
+                                           typename Config::index columns,
+                                           typename Config::index depth, const tensor_map *map,
+                                           const typename Config::type *image, const FE &finish,
+                                           const FO &element, const FP &place) {
+  contract_wgmma_gathered<Config, cluster_depth<Config::parts>>(rows, columns, depth, map, image,
+                                                                finish, element, place);
 }
 
 } // namespace dlc

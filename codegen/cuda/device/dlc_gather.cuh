@@ -59,6 +59,9 @@ template <class Config, int ROWS> struct gathered_rows {
     }
   }
 
+  /// Leaves out `slabs`.
+  DLC_DEV void skip(Index slabs) { at = at.plus(slabs * kDepth); }
+
   /// Copies this thread's part of the next slab, asynchronously.
   template <class FP> DLC_DEV void bring(T *stage, const T *base, const FP &place, Index depth) {
     const int row = (int)threadIdx.x >> 3, chunk = (int)threadIdx.x & 7;

@@ -72,6 +72,8 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
     os << "#ifdef DLC_HAS_WGMMA\n\n";
   if (auto blocks = kernel->getAttrOfType<IntegerAttr>("dlc.resident_blocks"))
     os << "DLC_KERNEL_OCCUPANCY(" << threads << ", " << blocks.getInt() << ") ";
+  else if (auto blocks = kernel->getAttrOfType<IntegerAttr>("dlc.cluster"))
+    os << "DLC_KERNEL_CLUSTER(" << threads << ", " << blocks.getInt() << ") ";
   else
     os << "DLC_KERNEL(" << threads << ") ";
   os << kernel.getName() << "(";

@@ -195,6 +195,12 @@ void KernelBuilder::makePersistentForHopper(ArrayRef<Attribute> maps) {
   makePersistent();
 }
 
+void KernelBuilder::makeClustersForHopper(ArrayRef<Attribute> maps, int64_t blocks) {
+  function->setAttr("dlc.sm_90a", b.getUnitAttr());
+  function->setAttr("dlc.cluster", b.getI32IntegerAttr(static_cast<int32_t>(blocks)));
+  kernel.setTensorMapsAttr(b.getArrayAttr(maps));
+}
+
 void KernelBuilder::makePersistent() { kernel.setPersistent(true); }
 
 void KernelBuilder::makePersistent(ArrayRef<abi::KeptColumns> kept) {

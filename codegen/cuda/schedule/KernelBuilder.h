@@ -162,6 +162,8 @@ public:
   /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
   /// describes the tensor maps to the runtime (`tensor_maps` of dlx.kernel).
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
+  /// The same text, launched with the grid's blocks in clusters of so many.
+  void makeClustersForHopper(llvm::ArrayRef<mlir::Attribute> maps, int64_t blocks);
   /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
   void makePersistent();
   /// The same, and the blocks keep columns of weights in shared memory beside what finish() asks

@@ -69,11 +69,6 @@ struct Warp {
   int firstThread = 0;
 };
 
-/// A read of shared memory by a thread of another block of the cluster.
-struct RemoteRead {
-  uint32_t stamp, thread;
-};
-
 /// A static shared variable and where it lies in the arena.
 struct SharedVariable {
   const void *key;
@@ -104,8 +99,9 @@ struct Block : DlcEmuBlock {
   uint32_t firstStamp = 0;
   Cell *shadow = nullptr;
   BlockOrder order;
-  /// By block of the cluster: the last read of this block's shared memory by a thread of it.
-  std::map<uint32_t, RemoteRead> remoteReads;
+  /// By block of the cluster: the thread of it that read this block's shared memory last, since the
+  /// cluster's threads met.
+  std::map<uint32_t, uint32_t> remoteReads;
 
   bool isShared(const void *p) const {
     return static_cast<size_t>(static_cast<const unsigned char *>(p) - shared) < kSharedArena;

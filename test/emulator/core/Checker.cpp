@@ -110,14 +110,12 @@ void Checker::meet(const std::vector<Block *> &cluster) {
     beginInterval(*block);
 }
 
-void Checker::requireRemoteReadsOrdered(Block &block) {
-  for (const auto &[reader, read] : block.remoteReads)
-    if (!blocks.knows(block.number, 0, reader, read.stamp, read.thread))
-      failThread(
-          Fault::LaunchFailed,
-          "missing cluster barrier: the block ends while thread %u of block %u may still read "
-          "its shared memory",
-          read.thread, reader);
+void Checker::requireNoRemoteReads(const Block &block) {
+  for (auto [reader, thread] : block.remoteReads)
+    failThread(Fault::LaunchFailed,
+               "missing cluster barrier: the block ends while thread %u of block %u may still read "
+               "its shared memory",
+               thread, reader);
 }
 
 void Checker::freeSharedShadow(Cell *shadow) {
@@ -498,7 +496,7 @@ void Checker::access(const void *p, uint32_t bytes, unsigned flags) {
     if (!other->live)
       failThread(Fault::IllegalAddress, "%s at %s, and that block has ended", what,
                  now.place(p).c_str());
-    other->remoteReads[block.number] = {block.stamp, now.agent};
+    other->remoteReads[block.number] = now.agent;
   }
   touch(now, shared ? home.shadow + home.sharedOffset(p) : deviceShadow + memory.offsetOf(p), p,
         bytes);

@@ -70,7 +70,7 @@ public:
   /// A barrier of the cluster that the blocks are.
   void meet(const std::vector<Block *> &cluster);
   /// The block has ended: no other one of its cluster may still read its shared memory.
-  void requireRemoteReadsOrdered(Block &block);
+  void requireNoRemoteReads(const Block &block);
 
   /// An access by the running thread. Fails it if the access is out of bounds, misaligned (with
   /// DlcEmuVector), racing, or reads shared memory that its block has not written.

@@ -17,21 +17,28 @@ Block *Worker::blockOf(const void *p) {
 
 void Worker::releaseClusterBarrier() {
   atClusterBarrier = 0;
-  if (Checker *checker = current->checker) {
+  if (Checker *checker = current->checker; checker && clusterBarrierOrders) {
     std::vector<Block *> blocks;
     for (auto &block : open)
       blocks.push_back(block.get());
     checker->meet(blocks);
   }
-  for (auto &block : open)
+  for (auto &block : open) {
+    block->remoteReads.clear();
     for (Thread &thread : block->threads)
       if (thread.state == ThreadState::AtClusterBarrier)
         makeReady(thread);
+  }
 }
 
-void Worker::joinClusterBarrier() {
+void Worker::joinClusterBarrier(bool orders) {
   if (clusterSize() == 1)
     failThread(Fault::LaunchFailed, "cluster_barrier in a kernel without clusters");
+  if (atClusterBarrier && clusterBarrierOrders != orders)
+    failThread(Fault::LaunchFailed,
+               "divergent barrier: some threads of the cluster wait at cluster_barrier, others at "
+               "cluster_leave");
+  clusterBarrierOrders = orders;
   self().state = ThreadState::AtClusterBarrier;
   if (++atClusterBarrier == live)
     releaseClusterBarrier();
@@ -49,7 +56,7 @@ unsigned dlcEmuClusterRank() {
   return block.index.x % block.worker->clusterSize();
 }
 
-void dlcEmuClusterBarrier() { self().home().worker->joinClusterBarrier(); }
+void dlcEmuClusterBarrier(bool orders) { self().home().worker->joinClusterBarrier(orders); }
 
 const void *dlcEmuClusterMap(const void *p, unsigned rank) {
   Block &block = self().home();

@@ -146,7 +146,7 @@ void Worker::finish(Thread &thread) {
   Warp &warp = block.warps[thread.warp];
   warp.live &= ~(1u << thread.lane);
   if (Checker *checker = current->checker; checker && !block.live)
-    checker->requireRemoteReadsOrdered(block);
+    checker->requireNoRemoteReads(block);
   // Those who wait need not wait for this thread any longer.
   if (block.live && block.atBarrier == block.live)
     releaseBarrier(block);

@@ -53,7 +53,7 @@ public:
   /// Joins the grid barrier of a cooperative launch.
   void joinGridBarrier();
   /// Joins the barrier of the cluster, which is all of the open blocks.
-  void joinClusterBarrier();
+  void joinClusterBarrier(bool orders);
   /// The open block whose shared memory holds `p`; null where none does.
   Block *blockOf(const void *p);
   Block &blockOfCluster(uint32_t rank) { return *open[rank]; }
@@ -80,6 +80,7 @@ private:
   std::vector<std::unique_ptr<Block>> idle, open;
   uint32_t live = 0;
   uint32_t atGridBarrier = 0, atClusterBarrier = 0;
+  bool clusterBarrierOrders = false;
 };
 
 /// Does a bulk copy: the box, then the bytes that its mbarrier waits for.

@@ -74,7 +74,8 @@ void dlcEmuBeginGrid();
 void dlcEmuGridBarrier();
 // Clusters of blocks (dlc_cluster.cuh).
 unsigned dlcEmuClusterRank();
-void dlcEmuClusterBarrier();
+/// `orders`: what threads wrote before it is seen by all after it.
+void dlcEmuClusterBarrier(bool orders);
 /// Where block `rank` of the cluster has what lies at `p` in this block's dynamic shared memory.
 const void *dlcEmuClusterMap(const void *p, unsigned rank);
 void dlcEmuWarpSync(const char *file, int line);

@@ -8,7 +8,8 @@
 namespace dlc {
 
 DLC_DEV u32 cluster_rank() { return dlcEmuClusterRank(); }
-DLC_DEV void cluster_barrier() { dlcEmuClusterBarrier(); }
+DLC_DEV void cluster_barrier() { dlcEmuClusterBarrier(true); }
+DLC_DEV void cluster_leave() { dlcEmuClusterBarrier(false); }
 template <class T> DLC_DEV const T *map_shared(const T *p, u32 rank) {
   return static_cast<const T *>(dlcEmuClusterMap(p, rank));
 }

@@ -56,8 +56,9 @@ TEST(ContractionChoiceTest, GatheredOperands) {
                                Convolution{"3x3 of 128", {25088, 128, 1152, 1, 2}, 9, 128},
                                Convolution{"3x3 of 256", {6272, 256, 2304, 1, 2}, 9, 128},
                                Convolution{"1x1, strided", {25088, 512, 256, 1, 2}, 1, 128}}) {
-    WgmmaTile gathers = {0, 0, 0, Gathered::rows, c.taps}, once = {0, 0, 0, Gathered::rows, 1};
-    WgmmaTile chosen = chooseWgmmaTile(c.shape, gathers);
+    WgmmaTile gathers = {0, 0, 0, 1, Gathered::rows, c.taps},
+              once = {0, 0, 0, 1, Gathered::rows, 1};
+    WgmmaTile chosen = chooseWgmmaTile(c.shape, gathers, true);
     EXPECT_EQ(chosen.n, c.n) << c.what;
     EXPECT_EQ(chosen.gathered, Gathered::rows);
     EXPECT_EQ(chosen.taps, c.taps);
@@ -67,14 +68,46 @@ TEST(ContractionChoiceTest, GatheredOperands) {
     }
   }
   ProductShape few = {100352, 64, 576, 1, 2};
-  WgmmaTile repeated = chooseWgmmaTile(few, {0, 0, 0, Gathered::rows, 9}),
-            apart = repeated.fedAs({0, 0, 0, Gathered::rows, 1});
+  WgmmaTile repeated = chooseWgmmaTile(few, {0, 0, 0, 1, Gathered::rows, 9}, true),
+            apart = repeated.fedAs({0, 0, 0, 1, Gathered::rows, 1});
   EXPECT_LT(estimatedClocks(repeated, few), estimatedClocks(apart, few));
   // Half of a tile's rows where they are the columns, half of the copies.
   ProductShape shape = {128, 64, 65536, 1, 2};
-  WgmmaTile tile = wgmmaTiles().back(), rows = {0, 0, 0, Gathered::rows, 9},
-            columns = {0, 0, 0, Gathered::columns, 9};
+  WgmmaTile tile = wgmmaTiles()[2], rows = {0, 0, 0, 1, Gathered::rows, 9},
+            columns = {0, 0, 0, 1, Gathered::columns, 9};
   EXPECT_LT(estimatedClocks(tile.fedAs(columns), shape), estimatedClocks(tile.fedAs(rows), shape));
+}
+
+// Few tiles and long sums: the blocks of a cluster share a tile. What keeps the GPU busy as it is, and
+// what a batch of products is, they do not.
+TEST(ContractionChoiceTest, ClustersShareTiles) {
+  struct Product {
+    const char *what;
+    ProductShape shape;
+    bool shares;
+  };
+  for (const Product &c :
+       {Product{"the second layer of BERT's feed-forward", {128, 768, 3072, 1, 2}, true},
+        Product{"of ViT's", {197, 768, 3072, 1, 2}, true},
+        Product{"of a Llama's", {128, 2048, 5632, 1, 2}, true},
+        Product{"the last stage of ResNet-50", {49, 512, 4608, 1, 2}, true},
+        Product{"a short sum", {128, 768, 256, 1, 2}, false},
+        Product{"many tiles", {4096, 4096, 4096, 1, 2}, false}}) {
+    WgmmaTile tile = chooseWgmmaTile(c.shape, {}, true),
+              whole = chooseWgmmaTile(c.shape, {}, false);
+    EXPECT_EQ(tile.parts > 1, c.shares) << c.what;
+    EXPECT_EQ(whole.parts, 1) << c.what;
+    EXPECT_LE(estimatedClocks(tile, c.shape), estimatedClocks(whole, c.shape)) << c.what;
+  }
+}
+
+TEST(ContractionChoiceTest, TilesOfWgmmaFit) {
+  for (const WgmmaTile &tile : wgmmaTiles()) {
+    EXPECT_LE(tile.sharedBytes(), kHopper.sharedBytes) << tile.n << " in " << tile.parts;
+    EXPECT_LE(tile.parts, 8) << "what each GPU with clusters takes";
+    if (tile.parts > 1)
+      EXPECT_EQ(tile.chunk, tile.n) << "all totals lie in shared memory at once";
+  }
 }
 
 // Bytes are multiplied twice as fast as halves, and half as many of them are copied: about half the

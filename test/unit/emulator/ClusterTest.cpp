@@ -74,6 +74,14 @@ TEST_P(ClusterTest, OverwritesWhatOthersRead) {
   EXPECT_NE(report().find("race: "), std::string::npos) << report();
 }
 
+TEST_P(ClusterTest, ABarrierThatOrdersNothing) {
+  expectFault("leaves_and_reads", Result::LaunchFailed, "race: load at block ");
+}
+
+TEST_P(ClusterTest, TwoKindsOfBarriers) {
+  expectFault("two_kinds_of_barriers", Result::LaunchFailed, "divergent barrier: ");
+}
+
 TEST_P(ClusterTest, ReadsWhatNobodyWrote) {
   expectFault("reads_unwritten", Result::LaunchFailed, "uninitialised: load of 4 B at block ");
 }

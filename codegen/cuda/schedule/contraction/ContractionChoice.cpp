@@ -12,7 +12,10 @@ using llvm::divideCeilSigned;
 namespace dlc::codegen {
 
 /// Wide tiles read less; the widest has room for fewer columns of totals.
-static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
+static constexpr WgmmaTile kWgmmaTiles[] = {
+    {256, 4, 32},     {128, 4, 64},     {64, 6, 64},      {128, 4, 128, 2}, {128, 4, 128, 3},
+    {128, 4, 128, 4}, {128, 4, 128, 5}, {128, 4, 128, 6}, {128, 4, 128, 8}, {64, 6, 64, 2},
+    {64, 6, 64, 3},   {64, 6, 64, 4},   {64, 6, 64, 5},   {64, 6, 64, 6},   {64, 6, 64, 8}};
 
 /// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
 /// each turn of the ring waits for memory: their tiles take long slabs, which several warps share.
@@ -43,7 +46,7 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
 
 /// Steps of a ring that a part of k has at least, and parts of a tile at most: one block adds them all.
 static constexpr int64_t kFewestSteps = 4, kMostParts = 16;
-/// What the time of a product in parts may be of the other's: the parts take memory, and the estimate is rough.
+/// What the time of a product in parts may be of the other's: the estimate is rough.
 static constexpr double kWorthSplitting = 0.8;
 
 static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
@@ -105,6 +108,12 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   return std::max(clocks, clocksOfBytes(shape, gpu));
 }
 
+/// Clocks in which the blocks of a cluster add their totals: a block writes its own, all meet, each reads its share of
+/// all, and all meet again.
+static double clocksOfCluster(const WgmmaTile &tile, const RingRates &rates) {
+  return tile.parts == 1 ? 0 : rates.meeting + double(WgmmaTile::m * tile.n * 4) / rates.exchange;
+}
+
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const GpuModel &gpu) {
   const RingRates &rates = gpu.wgmma;
   int64_t tiles =
@@ -124,21 +133,34 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
                           rates.latency / double(gathers ? tile.stages / 2 : tile.stages)});
   // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave, of which fewer
   // columns a turn keep fewer reads of the epilogue on their way.
-  double clocks = rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
-                                   (step * double(divideCeilSigned(shape.k, depth)) +
-                                    rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) *
-                                        double(WgmmaTile::m * tile.n) +
-                                    (gathers ? gpu.schedules.gatherBegins : 0));
+  // A cluster lies within a group of multiprocessors.
+  int64_t atOnce = tile.parts == 1 ? gpu.multiprocessors
+                                   : gpu.multiprocessors / gpu.groupOfMultiprocessors *
+                                         (gpu.groupOfMultiprocessors / tile.parts);
+  double clocks =
+      rates.ends +
+      double(divideCeilSigned(tiles, atOnce)) *
+          (step * double(divideCeilSigned(divideCeilSigned(shape.k, depth), tile.parts)) +
+           rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) *
+               double(WgmmaTile::m * tile.n / tile.parts) +
+           (gathers ? gpu.schedules.gatherBegins : 0) + clocksOfCluster(tile, rates));
   bool ofColumns = tile.gathered == Gathered::columns;
   return std::max(clocks,
                   clocksOfBytes(shape, gpu, ofColumns ? 1 : tile.taps, ofColumns ? tile.taps : 1));
 }
 
-WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed) {
+WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool maySplit) {
   WgmmaTile best = kWgmmaTiles[0].fedAs(fed);
-  for (const WgmmaTile &tile : kWgmmaTiles)
-    if (estimatedClocks(tile.fedAs(fed), shape) < estimatedClocks(best, shape))
-      best = tile.fedAs(fed);
+  double least = estimatedClocks(best, shape);
+  for (const WgmmaTile &tile : kWgmmaTiles) {
+    double clocks = estimatedClocks(tile.fedAs(fed), shape);
+    // The tiles of one block come first.
+    bool splits = tile.parts > 1 && best.parts == 1;
+    if ((tile.parts > 1 && !maySplit) || clocks >= least * (splits ? kWorthSplitting : 1))
+      continue;
+    best = tile.fedAs(fed);
+    least = clocks;
+  }
   return best;
 }
 

@@ -50,6 +50,8 @@ enum class Gathered { none, rows, columns };
 struct WgmmaTile {
   static constexpr int64_t m = 128, threads = 384;
   int64_t n, stages, chunk; // columns; of the ring; columns that leave in a turn of the epilogue
+  int64_t parts =
+      1; // blocks, a cluster, that share a tile's steps of k; all columns leave in one turn then
   Gathered gathered = Gathered::none;
   int64_t taps = 1; // of the window that is gathered: memory gives what L2 gives so many times
 
@@ -68,14 +70,14 @@ struct WgmmaTile {
 };
 
 /// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate
-/// on an H100 for operands that come as those of `fed` do.
+/// on an H100 for operands that come as those of `fed` do. `maySplit`: blocks may share a tile.
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape,
                        const GpuModel &gpu = kHopper);
-WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed);
+WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool maySplit);
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
-/// The tiles of wgmma that are tried, from large to small; of no gathered operand.
+/// The tiles of wgmma that are tried, from large to small, first those of one block each; of no gathered operand.
 std::span<const WgmmaTile> wgmmaTiles();
 /// The tiles of tensor cores that are tried, from large to small; `k` in 16-bit elements.
 std::span<const ProductTile> tensorCoreTiles();

@@ -115,9 +115,10 @@ ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
 
 SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
 ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaTile &fed) {
-  auto tiles = llvm::to_vector_of<WgmmaTile>(wgmmaTiles());
-  for (WgmmaTile &tile : tiles)
-    tile = tile.fedAs(fed);
+  SmallVector<WgmmaTile> tiles;
+  for (const WgmmaTile &tile : wgmmaTiles())
+    if (tile.parts == 1 || c.batch.groups.empty())
+      tiles.push_back(tile.fedAs(fed));
   double windows = c.nest.isWindow() ? kHopper.schedules.windows : 1;
   std::vector<std::vector<double>> costs;
   for (const ProductShape &shape : shapes) {

@@ -5,7 +5,8 @@
 // reads the operands where they lie, so nothing may be computed on their way in, and each is one
 // matrix with rows at multiples of 16 bytes; those of a batch lie one below the other. One of the
 // two may be an image under a window, whose channels lie together: threads gather it
-// (contract_wgmma_gathered).
+// (contract_wgmma_gathered). Where tiles are few and sums are long, the blocks of a cluster share a
+// tile (contract_wgmma_split, contract_wgmma_gathered_split).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
@@ -49,8 +50,11 @@ private:
   /// Blocks before some take several tiles.
   AffineExpr grid(const WgmmaTile &tile) const {
     return dl::normalize(k.ceilDiv(rows.extent, WgmmaTile::m) * k.ceilDiv(columns.extent, tile.n) *
-                         c.batch.extent);
+                         c.batch.extent * tile.parts);
   }
+  /// The blocks of a cluster share one product's tiles.
+  bool maySplit() const { return c.batch.groups.empty(); }
+  void finishHopper(const WgmmaTile &tile, ArrayRef<Attribute> maps);
   Attribute mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const;
   void runMapped(const WgmmaTile &tile);
   void runGathered(const WgmmaTile &tile);
@@ -178,14 +182,16 @@ dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) {
   std::optional<WgmmaTile> fed = hasSides() ? findFeed() : std::nullopt;
   if (!fed)
     return {};
-  WgmmaTile tile = wanted ? wanted->fedAs(*fed) : chooseWgmmaTile(shape(kLongestSide), *fed);
-  if (k.largest(grid(tile)).value_or(INT64_MAX) > kMostBlocks)
+  WgmmaTile tile =
+      wanted ? wanted->fedAs(*fed) : chooseWgmmaTile(shape(kLongestSide), *fed, maySplit());
+  if (k.largest(grid(tile)).value_or(INT64_MAX) > kMostBlocks || (tile.parts > 1 && !maySplit()))
     return {};
   double clocks = estimatedClocks(tile, shape(kLongestSide));
   return dlx::PlanAttr::get(k.b.getContext(), kWgmmaSchedule.name, clocks / kHopper.gigahertz,
                             {{"tile_n", tile.n},
                              {"stages", tile.stages},
                              {"chunk", tile.chunk},
+                             {"parts", tile.parts},
                              {"gathered", int64_t(tile.gathered)},
                              {"taps", tile.taps}});
 }
@@ -198,6 +204,13 @@ void WgmmaSchedule::run(const WgmmaTile &tile) {
   k.finish(WgmmaTile::threads, {grid(tile)}, tile.sharedBytes());
 }
 
+void WgmmaSchedule::finishHopper(const WgmmaTile &tile, ArrayRef<Attribute> maps) {
+  if (tile.parts > 1)
+    k.makeClustersForHopper(maps, tile.parts);
+  else
+    k.makePersistentForHopper(maps);
+}
+
 void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
   tellsLoops = true;
   bool ofColumns = tile.gathered == Gathered::columns;
@@ -208,23 +221,23 @@ void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
   SmallVector<Attribute> roles = {k.b.getStrArrayAttr({"m", "n", "total", "inside"}),
                                   operandRoles("row"), operandRoles("row")};
   auto call = dlk::CallOp::create(
-      k.b, k.loc, "contract_wgmma_gathered", "dlc_contract90.cuh", storageType(elementType()),
-      k.b.getDictionaryAttr({}), k.b.getArrayAttr(roles),
+      k.b, k.loc, tile.parts > 1 ? "contract_wgmma_gathered_split" : "contract_wgmma_gathered",
+      "dlc_contract90.cuh", storageType(elementType()), k.b.getDictionaryAttr({}),
+      k.b.getArrayAttr(roles),
       ValueRange{k.index(rows.extent), k.index(columns.extent), k.index(c.depth.extent),
                  k.tensorMap(ofColumns ? "a_map" : "b_map")},
       /*exchange=*/Value(), /*bodiesCount=*/roles.size());
   finish(call, 0, width);
   read(call, 1, image, /*rounded=*/true);
   place(call, 2, image);
-  complete(call, {image},
-           {{"tile_n", tile.n},
-            {"stages", tile.stages},
-            {"chunk", tile.chunk},
-            {"vector", width},
-            {"gathers_columns", ofColumns},
-            {"taps", tile.taps}});
-  k.makePersistentForHopper(
-      {mapOf(*mapped, ofColumns ? rows : columns, ofColumns ? WgmmaTile::m : tile.n)});
+  SmallVector<std::pair<StringRef, int64_t>> numbers = {
+      {"tile_n", tile.n}, {"stages", tile.stages},        {"chunk", tile.chunk},
+      {"vector", width},  {"gathers_columns", ofColumns}, {"taps", tile.taps}};
+  if (tile.parts > 1)
+    numbers.push_back({"parts", tile.parts});
+  complete(call, {image}, numbers);
+  finishHopper(tile,
+               {mapOf(*mapped, ofColumns ? rows : columns, ofColumns ? WgmmaTile::m : tile.n)});
 }
 
 void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
@@ -242,27 +255,29 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
   SmallVector<Attribute> allRoles = {roles({"m", "n", "total", "inside"})};
   if (isBatch)
     allRoles = {roles({"batch", "m", "n", "total", "inside"}), roles({"batch"}), roles({"batch"})};
+  SmallVector<std::pair<StringRef, int64_t>> numbers = {
+      {"tile_n", tile.n},        {"stages", tile.stages},   {"chunk", tile.chunk},
+      {"along_m", a->alongRows}, {"along_n", b->alongRows}, {"vector", width}};
+  if (tile.parts > 1)
+    numbers.push_back({"parts", tile.parts});
   SmallVector<NamedAttribute> config;
-  for (auto [name, value] :
-       std::initializer_list<std::pair<StringRef, int64_t>>{{"tile_n", tile.n},
-                                                            {"stages", tile.stages},
-                                                            {"chunk", tile.chunk},
-                                                            {"along_m", a->alongRows},
-                                                            {"along_n", b->alongRows},
-                                                            {"vector", width}})
+  for (auto [name, value] : numbers)
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
-  auto call = dlk::CallOp::create(k.b, k.loc, isBatch ? "contract_wgmma_batched" : "contract_wgmma",
-                                  "dlc_contract90.cuh", storageType(elementType()),
-                                  k.b.getDictionaryAttr(config), k.b.getArrayAttr(allRoles), values,
-                                  /*exchange=*/Value(),
-                                  /*bodiesCount=*/allRoles.size());
+  StringRef callee = isBatch          ? "contract_wgmma_batched"
+                     : tile.parts > 1 ? "contract_wgmma_split"
+                                      : "contract_wgmma";
+  auto call =
+      dlk::CallOp::create(k.b, k.loc, callee, "dlc_contract90.cuh", storageType(elementType()),
+                          k.b.getDictionaryAttr(config), k.b.getArrayAttr(allRoles), values,
+                          /*exchange=*/Value(),
+                          /*bodiesCount=*/allRoles.size());
   tellsBatch = isBatch;
   if (isBatch) {
     giveLine(call, 1, *a);
     giveLine(call, 2, *b);
   }
   finish(call, 0, width);
-  k.makePersistentForHopper({mapOf(*a, rows, WgmmaTile::m), mapOf(*b, columns, tile.n)});
+  finishHopper(tile, {mapOf(*a, rows, WgmmaTile::m), mapOf(*b, columns, tile.n)});
 }
 
 dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile) {
@@ -276,8 +291,12 @@ dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile>
 static dlx::PlanAttr match(PlanQuestion &question) { return planOfWgmma(question, {}); }
 
 WgmmaTile wgmmaTileOf(dlx::PlanAttr plan) {
-  return {plan.number("tile_n"), plan.number("stages"), plan.number("chunk"),
-          Gathered(plan.number("gathered")), plan.number("taps")};
+  return {plan.number("tile_n"),
+          plan.number("stages"),
+          plan.number("chunk"),
+          plan.number("parts"),
+          Gathered(plan.number("gathered")),
+          plan.number("taps")};
 }
 
 static double cost(PlanQuestion &question, dlx::PlanAttr plan) {

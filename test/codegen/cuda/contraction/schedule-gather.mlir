@@ -6,7 +6,7 @@
 // for floats, and for groups. Beside it blocks of other GPUs, and of few images, still share tiles.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
-// PLAN-DAG: @padded_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, gathered = 1 : i64, stages = {{[0-9]+}} : i64, taps = 9 : i64, tile_n = {{[0-9]+}} : i64}
+// PLAN-DAG: @padded_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, gathered = 1 : i64, parts = 1 : i64, stages = {{[0-9]+}} : i64, taps = 9 : i64, tile_n = {{[0-9]+}} : i64}
 // AUTO: dlx.kernel @padded attributes {{.*}}variants = [#dlx.variant<kernel = @padded_for{{[0-9]+to[0-9]+}}_sm_90a
 // AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}}_sm_90a
 // AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}} attributes {{.*}}schedule = "tensor_cores", numbers = {parts = {{[2-9]}} : i64
@@ -57,7 +57,7 @@ dlx.kernel @padded attributes {kind = #dlx.kind<contraction>} {
   %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x256x14x14xf16, #dl.t<[s0, 256, 14, 14], order = [0, 2, 3, 1]>>, tensor<256x256x3x3xf16, #dl.t<[256, 256, 3, 3], order = [0, 2, 3, 1]>>) -> tensor<?x256x14x14xf16, #dl.t<[s0, 256, 14, 14], order = [0, 2, 3, 1]>>
   dl.yield %0 : tensor<?x256x14x14xf16, #dl.t<[s0, 256, 14, 14], order = [0, 2, 3, 1]>>
 }
-// PLAN-DAG: @points_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, gathered = 2 : i64, stages = {{[0-9]+}} : i64, taps = 1 : i64, tile_n = {{[0-9]+}} : i64}
+// PLAN-DAG: @points_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, gathered = 2 : i64, parts = 1 : i64, stages = {{[0-9]+}} : i64, taps = 1 : i64, tile_n = {{[0-9]+}} : i64}
 // CHECK-LABEL: {{^}}DLC_KERNEL(384) dlc_points_sm_90a(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,

@@ -1,5 +1,5 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' --mlir-print-local-scope | FileCheck %s
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{parts=false})' | FileCheck %s --check-prefix=GENERAL --implicit-check-not=#dlx.variant
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{parts=false hopper=never})' | FileCheck %s --check-prefix=GENERAL --implicit-check-not=#dlx.variant
 // Where the rows of a product are symbolic, kernels for parts of them: one row, few rows, tiles of
 // several sizes. The kernel that they belong to serves all shapes.
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 16>, #dl.symbol<"T", 1, 512>]} {

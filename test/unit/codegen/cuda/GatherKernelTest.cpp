@@ -49,9 +49,14 @@ protected:
     }
     return text + "dl.yield " + result + " : " + y;
   }
-  void load(const ConvolutionCase &of, int64_t largest = 16) {
+  /// `parts`: blocks that share a tile.
+  void load(const ConvolutionCase &of, int64_t largest = 16, int64_t parts = 1) {
+    if (numbers.empty())
+      numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", parts}};
     CudaKernelTest::load("contraction", body(of), largest, "f32", "always");
-    EXPECT_NE(text().find("dlc::contract_wgmma_gathered<config>"), std::string::npos) << text();
+    std::string callee = parts > 1 ? "dlc::contract_wgmma_gathered_split<config>"
+                                   : "dlc::contract_wgmma_gathered<config>";
+    EXPECT_NE(text().find(callee), std::string::npos) << text();
     EXPECT_EQ(config("gathers_columns"), of.channelsFirst);
   }
   bool hasGatheredKernel(const ConvolutionCase &of, int64_t largest, const std::string &precision) {
@@ -141,6 +146,27 @@ TEST_P(GatherKernelTest, ManyTiles) {
   load(many);
   check({6, 1}, kHalf);
   check({9, 1}, kExact, Fill::whole);
+}
+
+// Blocks that begin in the middle of k, and of a tap; one of five has a step less.
+TEST_P(GatherKernelTest, Split) {
+  load(kUsual, 16, 5);
+  for (int64_t images : {0, 1, 4, 11})
+    check({images, 1}, kHalf);
+  check({8, 1}, kExact, Fill::whole);
+  numbers.clear();
+  ConvolutionCase strided = {.channels = 40,
+                             .height = 11,
+                             .width = 9,
+                             .filters = 72,
+                             .size = 3,
+                             .attributes = "padding = array<i64: 2, 1>, stride = array<i64: 2, 1>, "
+                                           "dilation = array<i64: 2, 1>",
+                             .high = 6,
+                             .wide = 9,
+                             .channelsFirst = true};
+  load(strided, 16, 2);
+  check({3, 1}, kExact, Fill::whole);
 }
 
 // The result as PyTorch has it: places are the columns.

@@ -20,7 +20,7 @@ DLC_KERNEL_CLUSTER(64, 4) next_block(const float *x, float *y) {
   values[threadIdx.x] = x[at()];
   dlc::cluster_barrier();
   y[at()] = *of_next(values);
-  dlc::cluster_barrier();
+  dlc::cluster_leave();
 }
 
 /// Threads that have ended are not waited for.
@@ -60,6 +60,24 @@ DLC_KERNEL_CLUSTER(64, 4) overwrites(const float *x, float *y) {
   y[at()] = *of_next(values);
   values[threadIdx.x] = 0.0f;
   dlc::cluster_barrier();
+}
+
+/// A barrier that orders nothing.
+DLC_KERNEL_CLUSTER(64, 4) leaves_and_reads(const float *x, float *y) {
+  DLC_DYN_SMEM(smem);
+  float *values = reinterpret_cast<float *>(smem);
+  values[threadIdx.x] = x[at()];
+  dlc::cluster_leave();
+  y[at()] = *of_next(values);
+  dlc::cluster_leave();
+}
+
+DLC_KERNEL_CLUSTER(64, 4) two_kinds_of_barriers(const float *x, float *y) {
+  if (threadIdx.x < 32)
+    dlc::cluster_barrier();
+  else
+    dlc::cluster_leave();
+  y[at()] = x[at()];
 }
 
 DLC_KERNEL_CLUSTER(64, 4) reads_unwritten(const float *x, float *y) {
