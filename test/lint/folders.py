@@ -7,7 +7,6 @@ LIMIT = 25
 LARGER = {
     "frontend/onnx/ops": 30,
     "test/conformance": 37,
-    "test/emulator/core": 28,
     "test/tools": 45,
     "test/tools/Inputs": 58,
     "test/unit/runtime": 39,

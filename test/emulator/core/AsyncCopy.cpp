@@ -5,8 +5,8 @@
 // else can run (or at a random moment). Until then the destination holds NaN, so that a missing wait
 // shows in the result, and to the checker it is unwritten.
 //===----------------------------------------------------------------------===//
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"
-#include "test/emulator/core/Checker.h"
 #include "test/emulator/core/DeviceMemory.h"
 #include "test/emulator/core/TensorMap.h"
 #include "test/emulator/core/Worker.h"

@@ -1,10 +1,10 @@
 //===- Block.h - an emulated block, its warps and its threads ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "test/emulator/check/Order.h"
 #include "test/emulator/core/Async.h"
 #include "test/emulator/core/Context.h"
 #include "test/emulator/core/Fault.h"
-#include "test/emulator/core/Order.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include <cstdint>
 #include <map>

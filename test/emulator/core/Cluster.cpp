@@ -3,7 +3,7 @@
 //
 // A cluster runs on one host thread, and its blocks are all that are open there.
 //===----------------------------------------------------------------------===//
-#include "test/emulator/core/Checker.h"
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Worker.h"
 
 namespace dlc::emu {

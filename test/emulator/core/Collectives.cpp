@@ -1,6 +1,6 @@
 //===- Collectives.cpp - barriers, shuffles, ballots ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "test/emulator/core/Checker.h"
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Worker.h"
 #include <cstring>
 

@@ -1,7 +1,7 @@
 //===- Launch.cpp - one emulated kernel launch ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/core/Launch.h"
-#include "test/emulator/core/Checker.h"
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Worker.h"
 #include <algorithm>
 #include <cstdarg>

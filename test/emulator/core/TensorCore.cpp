@@ -5,7 +5,7 @@
 // PTX manual's: of a 16x8 tile of C, lane l holds columns 2(l%4), 2(l%4)+1 of rows l/4 and l/4+8.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/core/TensorCore.h"
-#include "test/emulator/core/Checker.h"
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Worker.h"
 #include <cstring>
 #include <memory>

@@ -6,8 +6,8 @@
 // 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in
 // registers, which must hold at the wait what they held at the issue.
 //===----------------------------------------------------------------------===//
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"
-#include "test/emulator/core/Checker.h"
 #include "test/emulator/core/TensorCore.h"
 #include "test/emulator/core/TensorMap.h"
 #include "test/emulator/core/Worker.h"

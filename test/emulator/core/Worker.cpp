@@ -1,8 +1,8 @@
 //===- Worker.cpp - runs blocks of threads on one host thread ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/core/Worker.h"
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"
-#include "test/emulator/core/Checker.h"
 #include <algorithm>
 #include <cstring>
 #include <sys/mman.h>

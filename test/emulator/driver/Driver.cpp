@@ -1,7 +1,7 @@
 //===- Driver.cpp - the state of the fake CUDA driver -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/driver/Driver.h"
-#include "test/emulator/core/Checker.h"
+#include "test/emulator/check/Checker.h"
 #include "test/emulator/core/DeviceMemory.h"
 #include <algorithm>
 #include <cstdio>

@@ -5,12 +5,12 @@
 // different streams is independent unless events or the default stream order it, and the driver
 // makes use of that: what nobody waits for runs as late as possible (policy random: at a random
 // time), so that a missing synchronisation shows. A checked launch reports it as well: all work
-// carries along what it comes after (core/LaunchOrder.h).
+// carries along what it comes after (check/LaunchOrder.h).
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "runtime/cuda/driver/DriverAbi.h"
+#include "test/emulator/check/LaunchOrder.h"
 #include "test/emulator/core/Launch.h"
-#include "test/emulator/core/LaunchOrder.h"
 #include "test/emulator/driver/FaultPlan.h"
 #include <chrono>
 #include <deque>

@@ -1,6 +1,6 @@
 //===- LaunchOrder.cpp - what happens before what among streams -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "test/emulator/core/LaunchOrder.h"
+#include "test/emulator/check/LaunchOrder.h"
 #include <algorithm>
 
 namespace dlc::emu {

@@ -12,9 +12,9 @@
 // block, no barrier between". What orders threads between two barriers is in Order.h.
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "test/emulator/check/GridOrder.h"
+#include "test/emulator/check/LaunchOrder.h"
 #include "test/emulator/core/Block.h"
-#include "test/emulator/core/GridOrder.h"
-#include "test/emulator/core/LaunchOrder.h"
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 //===- GridOrder.cpp - what happens before what between blocks --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "test/emulator/core/GridOrder.h"
+#include "test/emulator/check/GridOrder.h"
 
 namespace dlc::emu {
 

@@ -1,6 +1,6 @@
 //===- Order.cpp - what happens before what within a block ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "test/emulator/core/Order.h"
+#include "test/emulator/check/Order.h"
 
 namespace dlc::emu {
 
