@@ -79,6 +79,10 @@ DLC_DEV void mbar_wait(u64 *bar, u32 phase) {
                "r"(phase)
                : "memory");
 }
+/// Asks for the map, a parameter, so that the first copy by it need not wait for it.
+DLC_DEV void prefetch_map(const tensor_map *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 /// Copies the map's box at column c0, row c1 to shared memory (aligned to 128 bytes; 1024 with the
 /// 128-byte swizzle) and counts its bytes at the barrier. Outside the array it brings zeros.
 DLC_DEV void tma_load_2d(void *shared, const tensor_map *map, u64 *bar, int c0, int c1) {

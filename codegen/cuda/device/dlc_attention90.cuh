@@ -108,6 +108,9 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
   u64 *landed = bars; // the values of a last span, which the producer completes
   int thread = (int)threadIdx.x, group = thread >> 7, lane = thread & 31;
   if (thread == 0) {
+    prefetch_map(query);
+    prefetch_map(key);
+    prefetch_map(value);
     mbar_init(landed, 1);
     mbar_init(ring_q.full, 1);
     mbar_init(ring_q.empty, 2);

@@ -61,6 +61,7 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
 template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapped_operand {
   using slab = wgmma_slab<T, ROWS, ALONG_ROWS>;
   enum { kGathers = 0, kAlongRows = ALONG_ROWS }; // no variables, of which PTX would tell
+  DLC_DEV void prefetch() const { prefetch_map(map); }
 
   const tensor_map *map;
   const FL &line;
@@ -82,6 +83,7 @@ template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
   using Index = typename Config::index;
   using slab = wgmma_slab<T, ROWS, false>;
   enum { kGathers = 1, kAlongRows = 0 };
+  DLC_DEV void prefetch() const {}
 
   const T *base;
   Index rows, depth;
@@ -144,7 +146,9 @@ private:
 /// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
 /// the columns of a turn of the epilogue, `chunk`. A and B bring the slabs of the operands:
 /// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks. With a Share
-/// of cluster_depth the grid has a cluster for each tile, and `chunk` is `tile_n`.
+/// of cluster_depth the grid has a cluster for each tile, and `chunk` is `tile_n`. `early`: the
+/// operand, 1 for A and 2 for B, that no kernel writes, weights: its first slabs are brought before
+/// the grids before this one have ended. 0: neither.
 ///
 /// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the
 /// maps' matrices. Then `finish` is told the batch first. A box that reaches beyond a product's
@@ -160,6 +164,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
                 kVector = Config::vector, kChunk = Config::chunk, kPitch = totals_pitch(kChunk);
   constexpr bool kGathers = A::kGathers != 0 || B::kGathers != 0;
+  constexpr int kEarly = Config::early;
+  static_assert(kEarly == 0 || (kEarly == 1 ? A::kGathers : B::kGathers) == 0, "TMA brings it");
   constexpr u32 kMapped =
       (A::kGathers != 0 ? 0 : SlabA::kBytes) + (B::kGathers != 0 ? 0 : SlabB::kBytes); // of a stage
 
@@ -169,6 +175,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   u64 *full = reinterpret_cast<u64 *>(all_totals + 8 * 16 * kPitch), *empty = full + kStages;
   int thread = (int)threadIdx.x, group = thread >> 7, lane = thread & 31;
   if (thread == 0) {
+    a.prefetch();
+    b.prefetch();
 #pragma unroll 1
     for (int stage = 0; stage < kStages; ++stage) {
       mbar_init(full + stage, kGathers ? 1 + 4 : 1); // TMA, and each warp that gathers
@@ -177,7 +185,6 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     mbar_fence_init();
   }
   barrier();
-  begin_grid(); // the barriers are ready before the grids before this one have ended
   const tile_order<Index> order = {(rows + kTileM - 1) / kTileM, (columns + kTileN - 1) / kTileN};
   Index begin;
   const Index steps = share_steps<Share>((depth + SlabA::kDepth - 1) / SlabA::kDepth, begin),
@@ -188,6 +195,24 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     batch = BATCHED ? tile / order.count() : 0;
     order.place(BATCHED ? tile - batch * order.count() : tile, tile_m, tile_n);
   };
+  // The barriers are ready before the grids before this one have ended, and the weights on their way.
+  if (kEarly != 0 && thread == 0 && first_tile < tiles) {
+    Index batch, tile_m, tile_n;
+    place(first_tile, batch, tile_m, tile_n);
+    if constexpr (kEarly == 1)
+      a.begin(batch, tile_m, begin);
+    if constexpr (kEarly == 2)
+      b.begin(batch, tile_n, begin);
+#pragma unroll 1
+    for (int stage = 0; stage < kStages && stage < steps; ++stage) {
+      mbar_expect_tx(full + stage, kMapped);
+      if constexpr (kEarly == 1)
+        a.bring(stages_a + stage * SlabA::kBytes, full + stage, begin + stage);
+      if constexpr (kEarly == 2)
+        b.bring(stages_b + stage * SlabB::kBytes, full + stage, begin + stage);
+    }
+  }
+  begin_grid();
   int stage = 0;
   u32 phase = 0; // of `full`
   auto advance = [&] {
@@ -208,11 +233,14 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
 #pragma unroll 1
       for (Index step = begin; step < begin + steps; ++step) {
         mbar_wait(empty + stage, phase ^ 1);
-        if (thread == 0)
+        const bool begun = kEarly != 0 && tile == first_tile && step < begin + kStages;
+        if (thread == 0 && !begun)
           mbar_expect_tx(full + stage, kMapped);
         if constexpr (A::kGathers == 0)
-          a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
-        b.bring(stages_b + stage * SlabB::kBytes, full + stage, step);
+          if (kEarly != 1 || !begun)
+            a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
+        if (kEarly != 2 || !begun)
+          b.bring(stages_b + stage * SlabB::kBytes, full + stage, step);
         if constexpr (A::kGathers != 0) // TMA comes first: it goes on by itself
           a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
         if constexpr (kGathers)

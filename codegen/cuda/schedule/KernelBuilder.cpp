@@ -174,6 +174,22 @@ bool KernelBuilder::mayExchange() const {
   return may;
 }
 
+bool KernelBuilder::isWeight(unsigned input) const {
+  bool isLaunched = false, is = true;
+  dlx::KernelOp kernel = this->kernel;
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    if (launch.getKernel() != kernel.getSymName())
+      return;
+    Value buffer = launch.getInputs()[input];
+    while (auto view = buffer.getDefiningOp<dlx::ViewOp>())
+      buffer = view.getSource();
+    auto alloc = buffer.getDefiningOp<dlx::AllocOp>();
+    is &= buffer.getDefiningOp<dlx::WeightOp>() || (alloc && alloc.getPersistent());
+    isLaunched = true;
+  });
+  return isLaunched && is;
+}
+
 void KernelBuilder::gridBarrier(Value exchange) {
   auto barrier = gpu::BarrierOp::create(b, loc);
   unsigned position = cast<BlockArgument>(exchange).getArgNumber();

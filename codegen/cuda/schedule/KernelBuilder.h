@@ -127,6 +127,8 @@ public:
   mlir::Value exchange(mlir::AffineExpr elements, mlir::Type element);
   /// Whether launches of the kernel have such memory: those at load have none.
   bool mayExchange() const;
+  /// Each launch of the kernel reads weights there, or what was made of them: no kernel of the main program writes it.
+  bool isWeight(unsigned input) const;
   /// Waits for all blocks of a cooperative launch, by a counter of `exchange`.
   void gridBarrier(mlir::Value exchange);
   /// A parameter that describes an operand to TMA, behind all others.

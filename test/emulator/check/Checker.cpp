@@ -516,6 +516,17 @@ void Checker::beginCopy(const void *shared, uint32_t bytes, const MbarrierRecord
   touch(now, block.shadow + block.sharedOffset(shared), shared, bytes);
 }
 
+void Checker::beginTmaRead(const void *global, uint32_t bytes) {
+  Thread &thread = self();
+  if (thread.hasBegun || !streams.mayOverlap())
+    return;
+  Access now{thread, thread.home(), "tma_load_2d", bytes, false};
+  const char *byte = static_cast<const char *>(global);
+  const Cell *cell = deviceShadow + DeviceMemory::get().offsetOf(global);
+  for (uint32_t i = 0; i < bytes; ++i)
+    requireBegun(now, cell[i], byte + i);
+}
+
 void Checker::completeCopy(Block &block, const void *shared, uint32_t bytes) {
   Cell *cell = block.shadow + block.sharedOffset(shared);
   for (uint32_t i = 0; i < bytes; ++i) {

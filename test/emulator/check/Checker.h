@@ -83,6 +83,9 @@ public:
   /// completeCopy(), touching the bytes is an error.
   void beginCopy(const void *shared, uint32_t bytes, const MbarrierRecord *bar);
   void completeCopy(Block &block, const void *shared, uint32_t bytes);
+  /// The running thread lets TMA read `bytes` of device memory: where it has not waited for the grids before its own,
+  /// these must not have written them.
+  void beginTmaRead(const void *global, uint32_t bytes);
   /// The running thread's warpgroup has let its tensor cores read the bytes until time `time`.
   void readByTensorCores(const void *shared, uint32_t bytes, uint32_t time);
 

@@ -240,6 +240,12 @@ void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int
                  "made with no "
                  "mbar_fence_init after",
                  block.describeShared(bar).c_str(), record->maker);
+    for (uint32_t row = 0; row < tensor.box[1]; ++row) {
+      int64_t at = int64_t(c1) + row, end = std::min<int64_t>(tensor.extent[0], c0 + tensor.box[0]);
+      if (at >= 0 && at < int64_t(tensor.extent[1]) && c0 >= 0 && c0 < end)
+        checker()->beginTmaRead(tensor.base + at * tensor.rowBytes + c0 * tensor.elementBytes,
+                                (end - c0) * tensor.elementBytes);
+    }
     checker()->beginCopy(shared, tensor.boxBytes(), record);
   }
   std::memset(shared, 0xFF, tensor.boxBytes());

@@ -22,6 +22,7 @@ DLC_DEV void mbar_fence_init() { dlcEmuMbarFenceInit(); }
 DLC_DEV void mbar_expect_tx(u64 *bar, u32 bytes) { dlcEmuMbarExpect(bar, bytes); }
 DLC_DEV void mbar_arrive(u64 *bar) { dlcEmuMbarArrive(bar); }
 DLC_DEV void mbar_wait(u64 *bar, u32 phase) { dlcEmuMbarWait(bar, phase); }
+DLC_DEV void prefetch_map(const tensor_map *) {}
 DLC_DEV void fence_async() { dlcEmuFenceAsync(); }
 DLC_DEV void tma_load_2d(void *shared, const tensor_map *map, u64 *bar, int c0, int c1) {
   dlcEmuTmaLoad2d(shared, map, bar, c0, c1);

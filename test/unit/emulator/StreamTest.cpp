@@ -147,7 +147,7 @@ TEST_P(StreamTest, OneStreamMayUsePinnedMemoryToAndFro) {
 //===-- Launches that may begin before the one before has ended -----------===//
 
 const char *const kEarly = R"(
-#include "dlc_device.cuh"
+#include "dlc_async.cuh"
 DLC_KERNEL(32) waits(const float *x, float *y) {
   dlc::begin_grid();
   y[threadIdx.x] = x[threadIdx.x] + 1.0f;
@@ -161,6 +161,21 @@ DLC_KERNEL(32) writes_early(const float *x, float *y) {
   y[threadIdx.x] = 1.0f;
   dlc::begin_grid();
   y[threadIdx.x] += x[threadIdx.x];
+}
+DLC_KERNEL(32) copies_early(DLC_GRID_CONST dlc::tensor_map map, float *y) {
+  DLC_DYN_SMEM(smem);
+  u64 *bar = reinterpret_cast<u64 *>(smem + 128);
+  if (threadIdx.x == 0) {
+    dlc::prefetch_map(&map);
+    dlc::mbar_init(bar, 1);
+    dlc::mbar_fence_init();
+    dlc::mbar_expect_tx(bar, 128);
+    dlc::tma_load_2d(smem, &map, bar, 0, 0);
+  }
+  dlc::barrier();
+  dlc::begin_grid();
+  dlc::mbar_wait(bar, 0);
+  y[threadIdx.x] = reinterpret_cast<float *>(smem)[threadIdx.x];
 }
 DLC_KERNEL(32) never_waits(float *y) { y[threadIdx.x] = 1.0f; }
 DLC_KERNEL(32) leaves_early(const float *x, float *y) {
@@ -196,6 +211,22 @@ TEST_P(EarlyLaunchTest, AReadBeforeTheWait) {
   ASSERT_EQ(launchEarly("reads_early", {y, z}), Result::Success);
   expectReport("missing grid dependency wait: load at buffer #");
   EXPECT_NE(report().find("which kernel add_one in stream "), std::string::npos) << report();
+}
+
+TEST_P(EarlyLaunchTest, ACopyByTmaBeforeTheWait) {
+  Function function = compile(kEarly, "copies_early", {"--gpu-architecture=sm_90a"});
+  for (DevicePtr source : {x, y}) {
+    TensorMap map = describe(TensorMapType::Tf32, source, 1, 32, 1);
+    ASSERT_EQ(add(x, y, first), Result::Success);
+    LaunchAttribute attribute;
+    LaunchConfig config = {1, 1, 1, 32, 1, 1, 256, first, &attribute, 1};
+    void *parameters[] = {&map, &z};
+    ASSERT_EQ(api.launchKernelEx(&config, function, parameters, nullptr), Result::Success);
+    if (source == x)
+      expectClean();
+    else
+      expectReport("missing grid dependency wait: tma_load_2d at buffer #");
+  }
 }
 
 // The memory of a buffer that the kernel before still reads.

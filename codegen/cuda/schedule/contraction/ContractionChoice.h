@@ -54,12 +54,16 @@ struct WgmmaTile {
       1; // blocks, a cluster, that share a tile's steps of k; all columns leave in one turn then
   Gathered gathered = Gathered::none;
   int64_t taps = 1; // of the window that is gathered: memory gives what L2 gives so many times
+  /// The operand, 1 of the rows and 2 of the columns, that is weights: its first slabs are brought before the kernels before
+  /// this one have ended. 0: neither.
+  int64_t early = 0;
 
   /// The same tile for operands that come as those of `other` do.
   WgmmaTile fedAs(const WgmmaTile &other) const {
     WgmmaTile fed = *this;
     fed.gathered = other.gathered;
     fed.taps = other.taps;
+    fed.early = other.early;
     return fed;
   }
 

@@ -163,6 +163,10 @@ bool WgmmaSchedule::canGather(const Operand &image) const {
 std::optional<WgmmaTile> WgmmaSchedule::findFeed() {
   WgmmaTile fed = {};
   auto ofRows = matrixOfRows(), ofColumns = matrixOfColumns();
+  if (ofColumns && k.isWeight(ofColumns->input))
+    fed.early = 2;
+  else if (ofRows && k.isWeight(ofRows->input))
+    fed.early = 1;
   if (ofRows && ofColumns)
     return fed;
   // Slabs of the one that TMA brings lie along k, too.
@@ -192,6 +196,7 @@ dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) {
                              {"stages", tile.stages},
                              {"chunk", tile.chunk},
                              {"parts", tile.parts},
+                             {"early", tile.early},
                              {"gathered", int64_t(tile.gathered)},
                              {"taps", tile.taps}});
 }
@@ -231,8 +236,9 @@ void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
   read(call, 1, image, /*rounded=*/true);
   place(call, 2, image);
   SmallVector<std::pair<StringRef, int64_t>> numbers = {
-      {"tile_n", tile.n}, {"stages", tile.stages},        {"chunk", tile.chunk},
-      {"vector", width},  {"gathers_columns", ofColumns}, {"taps", tile.taps}};
+      {"tile_n", tile.n},   {"stages", tile.stages},        {"chunk", tile.chunk},
+      {"vector", width},    {"gathers_columns", ofColumns}, {"taps", tile.taps},
+      {"early", tile.early}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
   complete(call, {image}, numbers);
@@ -257,7 +263,8 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
     allRoles = {roles({"batch", "m", "n", "total", "inside"}), roles({"batch"}), roles({"batch"})};
   SmallVector<std::pair<StringRef, int64_t>> numbers = {
       {"tile_n", tile.n},        {"stages", tile.stages},   {"chunk", tile.chunk},
-      {"along_m", a->alongRows}, {"along_n", b->alongRows}, {"vector", width}};
+      {"along_m", a->alongRows}, {"along_n", b->alongRows}, {"vector", width},
+      {"early", tile.early}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
   SmallVector<NamedAttribute> config;
@@ -296,7 +303,8 @@ WgmmaTile wgmmaTileOf(dlx::PlanAttr plan) {
           plan.number("chunk"),
           plan.number("parts"),
           Gathered(plan.number("gathered")),
-          plan.number("taps")};
+          plan.number("taps"),
+          plan.number("early")};
 }
 
 static double cost(PlanQuestion &question, dlx::PlanAttr plan) {

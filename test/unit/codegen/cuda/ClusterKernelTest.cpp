@@ -19,12 +19,15 @@ protected:
                {"stages", columns == 64 ? 6 : 4},
                {"chunk", columns},
                {"parts", parts}};
+    numbers.append(more);
     load("contraction", body, 400, precision, "always");
     EXPECT_NE(text().find("dlc::contract_wgmma_split<config>"), std::string::npos) << text();
     EXPECT_NE(text().find("DLC_KERNEL_CLUSTER(384, " + std::to_string(parts) + ")"),
               std::string::npos)
         << text();
   }
+  /// Further numbers of the plan.
+  llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> more;
   /// relu(x w^T + b), of any count of rows.
   static std::string linear(const std::string &type, int columns, int depth) {
     std::string n = std::to_string(columns), k = std::to_string(depth),
@@ -54,6 +57,15 @@ TEST_P(ClusterKernelTest, WideTiles) {
     loadSplit(linear("f16", 264, 520), 128, parts);
     check({130, 1}, kHalf);
     check({257, 1}, kExact, Fill::whole);
+  }
+}
+
+// Weights begin before the grids before this one have ended, each block with its part.
+TEST_P(ClusterKernelTest, WeightsComeEarly) {
+  for (int early : {1, 2}) {
+    more = {{"early", early}};
+    loadSplit(linear("f16", 80, 2056), 64, 3);
+    check({129, 1}, kExact, Fill::whole);
   }
 }
 

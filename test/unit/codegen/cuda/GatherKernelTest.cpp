@@ -106,6 +106,18 @@ TEST_P(GatherKernelTest, StridedDilated) {
   check({3, 1}, kExact, Fill::whole);
 }
 
+// The filters begin before the grids before this one have ended.
+TEST_P(GatherKernelTest, FiltersComeEarly) {
+  numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", 1}, {"early", 2}};
+  load(kUsual);
+  check({8, 1}, kExact, Fill::whole);
+  numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", 1}, {"early", 1}};
+  ConvolutionCase first = kUsual;
+  first.channelsFirst = true;
+  load(first);
+  check({5, 1}, kExact, Fill::whole);
+}
+
 // One tap with a step between rows, as where a residual network halves its image.
 TEST_P(GatherKernelTest, StridedPoints) {
   load({.channels = 72,

@@ -49,6 +49,19 @@ TEST_P(HopperKernelTest, Linear) {
     check({rows, 1}, kExact, Fill::whole);
 }
 
+// Weights begin before the grids before this one have ended: more slabs than the ring has, and fewer.
+TEST_P(HopperKernelTest, WeightsComeEarly) {
+  for (int early : {1, 2}) {
+    numbers = {{"early", early}};
+    linear("f16", 520, 648);
+    EXPECT_EQ(config("early"), early) << text();
+    check({400, 1}, kHalf);
+    linear("f16", 80, 72);
+    for (int64_t rows : {0, 1, 129})
+      check({rows, 1}, kExact, Fill::whole);
+  }
+}
+
 // Columns that no vector divides.
 TEST_P(HopperKernelTest, OddColumns) {
   linear("bf16", 129, 64);
