@@ -479,11 +479,18 @@ static std::vector<WordCase> makeCases() {
                    Sameness::bits,
                    true,
                    launch<char>({{1}, {64}, 2048}, {}, {1024})});
+  cases.push_back({"neighbours",
+                   "words90.cu",
+                   "neighbours",
+                   {"cluster_rank", "cluster_barrier", "cluster_leave", "map_shared"},
+                   Sameness::bits,
+                   true,
+                   launch<char>({{24}, {64}, 256}, {}, {24 * 8 * 64 * 4})});
   for (auto [column, row] : {std::pair(0, 0), std::pair(64, 8), std::pair(-8, 16)})
     cases.push_back({rt::text("box at ", column, ", ", row),
                      "words90.cu",
                      "box",
-                     {"tma_load_2d", "mbar_expect_tx", "fence_async"},
+                     {"tma_load_2d", "prefetch_map", "mbar_expect_tx", "fence_async"},
                      Sameness::bits,
                      true,
                      box(column, row)});

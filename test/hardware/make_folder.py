@@ -333,7 +333,7 @@ def record_words(folder):
 def vocabulary():
     """Every word that device code may call; the macros of dlc_wgmma.cuh make theirs."""
     words = set()
-    for name in ("dlc_device.cuh", "dlc_math.cuh", "dlc_async.cuh", "dlc_mma.cuh", "dlc_wgmma.cuh"):
+    for name in ("dlc_device.cuh", "dlc_math.cuh", "dlc_async.cuh", "dlc_cluster.cuh", "dlc_mma.cuh", "dlc_wgmma.cuh"):
         with open(os.path.join(ROOT, "codegen", "cuda", "device", name), encoding="utf-8") as source:
             words |= set(re.findall(r"^(?:template <[^;{]*> )?DLC_DEV [^({=;]*?(\w+)\(", source.read(), re.M))
     return words

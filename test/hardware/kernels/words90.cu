@@ -1,5 +1,6 @@
 //===- words90.cu - words that Hopper alone has ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dlc_cluster.cuh"
 #include "dlc_wgmma.cuh"
 
 #if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -23,11 +24,27 @@ DLC_KERNEL(64) phases(u32 *out) {
   }
 }
 
+// Each thread reads what the thread of its number in the next block of the cluster wrote, eight times over.
+DLC_KERNEL_CLUSTER(64, 8) neighbours(u32 *out) {
+  DLC_DYN_SMEM(memory);
+  u32 *words = (u32 *)memory;
+  u32 t = threadIdx.x, rank = dlc::cluster_rank();
+  for (u32 turn = 0; turn < 8; ++turn) {
+    words[t] = blockIdx.x * 4096 + turn * 64 + t;
+    dlc::cluster_barrier();
+    out[(blockIdx.x * 8 + turn) * 64 + t] = dlc::map_shared(words, (rank + 1 + turn) % 8)[t];
+    if (turn < 7)
+      dlc::cluster_barrier();
+  }
+  dlc::cluster_leave();
+}
+
 // A box of 8 rows of 64 values, beyond the array in part, as it lies in shared memory.
 DLC_KERNEL(32) box(DLC_GRID_CONST dlc::tensor_map map, i32 column, i32 row, u32 *out) {
   DLC_DYN_SMEM(memory);
   u64 *bar = (u64 *)(memory + 1024);
   if (threadIdx.x == 0) {
+    dlc::prefetch_map(&map);
     dlc::mbar_init(bar, 1);
     dlc::mbar_fence_init();
     dlc::fence_async();
