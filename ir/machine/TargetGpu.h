@@ -13,12 +13,12 @@ namespace dlc {
 /// is for. Without it the kernels are to suit every GPU.
 inline constexpr llvm::StringLiteral kTargetGpu = "dl.gpu";
 
-/// The GPU that `op` is compiled for; `unnamed` where that may be any.
-inline const GpuModel &gpuOf(mlir::Operation *op, const GpuModel &unnamed = kHopper) {
+/// The GPU that `op` is compiled for; `*unnamed` where that may be any.
+inline const GpuModel &gpuOf(mlir::Operation *op, const GpuModel *unnamed = &kHopper) {
   for (; op != nullptr; op = op->getParentOp())
     if (auto architecture = op->getAttrOfType<mlir::IntegerAttr>(kTargetGpu))
       return gpuModelOf(static_cast<int>(architecture.getInt()));
-  return unnamed;
+  return *unnamed;
 }
 
 } // namespace dlc

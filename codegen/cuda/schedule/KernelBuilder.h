@@ -30,7 +30,7 @@ public:
 
   /// The GPU that the file is for; `unnamed` where it is for all of them.
   const GpuModel &gpu(const GpuModel &unnamed = kHopper) {
-    return askedGpu ? *askedGpu : gpuOf(body.getKernel(), unnamed);
+    return askedGpu ? *askedGpu : gpuOf(body.getKernel(), &unnamed);
   }
   /// The GPU that a question is about, whatever the file is for.
   const GpuModel *askedGpu = nullptr;
