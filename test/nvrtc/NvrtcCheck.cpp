@@ -99,14 +99,24 @@ static std::string entry(const std::string &ptx, const std::string &kernel) {
   return ptx.substr(begin, ptx.find("\n}", begin) - begin);
 }
 
+/// Where the first instruction of `code` is that begins with `name`; npos where there is none.
+static size_t findInstruction(const std::string &code, const char *name) {
+  size_t at = code.find(name);
+  while (at != std::string::npos && at > 0 && code[at - 1] != ' ' && code[at - 1] != '\t')
+    at = code.find(name, at + 1); // within another word: cp.async.ca.shared.global
+  return at;
+}
+
 /// Emitted kernels begin with begin_grid(), which waits for the grids before them. The compiler
 /// does not know which memory the wait protects, and could move an access of a restrict pointer
-/// before it. Copies by TMA alone may come before it, in a kernel that says that it begins with its
-/// weights. Returns a sentence about a kernel where that is not so, or nothing.
+/// before it. Copies alone may come before it, in a kernel that says that it begins with its weights: by
+/// TMA, or of few rows by threads. Returns a sentence about a kernel where that is not so, or nothing.
 static std::string waitProblem(const Case &one) {
-  static const char *const kAccesses[] = {"ld.global", "st.global",  "ld.volatile", "ld.acquire",
-                                          "atom.",     "red.global", "cp.async.c"};
+  static const char *const kAccesses[] = {"ld.global",  "st.global", "ld.volatile",
+                                          "ld.acquire", "atom.",     "red.global"};
+  static const char *const kByThreads = "cp.async.c", *const kByTma = "cp.async.bulk";
   std::string_view text = one.source->text.source;
+  bool byThreads = text.find("dlc_rows.cuh") != std::string_view::npos;
   bool isEarly = text.find("early = 1") != std::string_view::npos ||
                  text.find("early = 2") != std::string_view::npos;
   if (one.source->kind.empty() || std::strcmp(one.arch->name, "sm_80") == 0)
@@ -117,12 +127,13 @@ static std::string waitProblem(const Case &one) {
     if (wait == std::string::npos)
       return kernel.name + " does not wait for the grids before it";
     for (const char *access : kAccesses)
-      if (code.find(access) < wait)
+      if (findInstruction(code, access) < wait)
         return kernel.name + " has " + access + " before it waits for the grids before it";
-    if ((code.find("cp.async.bulk") < wait) != isEarly)
-      return kernel.name +
-             (isEarly ? " says that weights come early, and waits for the grids before it first"
-                      : " has cp.async.bulk before it waits for the grids before it");
+    if (code.find(byThreads ? kByTma : kByThreads) < wait ||
+        (code.find(byThreads ? kByThreads : kByTma) < wait && !isEarly))
+      return kernel.name + " has cp.async before it waits for the grids before it";
+    if (isEarly && code.find(byThreads ? kByThreads : kByTma) > wait)
+      return kernel.name + " says that weights come early, and waits for the grids before it first";
   }
   return "";
 }

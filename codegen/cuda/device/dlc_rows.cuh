@@ -146,11 +146,14 @@ template <class Config, class FA, class FB> struct rows_walk {
                            Sum>(b, element_b, column(v), depth(step, v), end);
   }
 
-  /// Adds all `steps` to `sums`.
+  /// Adds all `steps` to `sums`. EARLY: begins the grid once the first copies are on their way.
+  template <bool EARLY>
   DLC_DEV void multiply(Sum (&sums)[Tile::kRows][Tile::kColumns], Index steps) const {
 #pragma unroll
     for (int stage = 0; stage < Tile::kStages; ++stage)
       copy(stage, stage);
+    if constexpr (EARLY)
+      begin_grid();
 #pragma unroll 1
     for (Index round = 0; round < steps; round += Tile::kStages)
 #pragma unroll
@@ -186,7 +189,8 @@ template <class Config, class FA, class FB> struct rows_walk {
 /// checked_a, checked_b, along_k (of b) and the block: warps_n, warps_k, lanes_n (of a warp, along
 /// n), columns and steps of k (deep) of a thread, stages of its ring. What a thread reads of b at
 /// once, `deep` elements along k or else `columns` of them, divides their dim. The grid's x counts
-/// blocks of columns, each Share::kParts times.
+/// blocks of columns, each Share::kParts times. `early`: b is weights, which no kernel writes, and its
+/// first elements are asked for before the grids before this one have ended.
 template <class Config, class Share, class FA, class FB, class FE>
 DLC_DEV void contract_rows_share(const Share &share, typename Config::index rows,
                                  typename Config::index columns, typename Config::index depth,
@@ -198,7 +202,11 @@ DLC_DEV void contract_rows_share(const Share &share, typename Config::index rows
   using Sum = typename Tile::Sum;
   constexpr int kRows = Tile::kRows, kColumns = Tile::kColumns, kBlock = Tile::kBlock,
                 kTotals = Tile::kTotals;
+  constexpr bool kEarly = Config::early != 0;
+  static_assert(!kEarly || Tile::kIsStaged, "what is copied can come early");
   DLC_DYN_SMEM(smem);
+  if constexpr (!kEarly)
+    begin_grid();
 
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
   int warp_k = warp % Tile::kWarpsK, lane_k = lane / Tile::kLanesN;
@@ -218,7 +226,9 @@ DLC_DEV void contract_rows_share(const Share &share, typename Config::index rows
                  element_a,
                  element_b,
                  reinterpret_cast<typename Walk::Vector *>(smem)};
-    walk.multiply(sums, steps);
+    walk.template multiply<kEarly>(sums, steps);
+  } else if constexpr (kEarly) {
+    begin_grid();
   }
   cp_async_wait<0>();
   barrier(); // the rings' room is free

@@ -98,8 +98,8 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
     os << ");\n";
   }
   // Before anything is read or written: the runtime may launch the kernel before the one before it has ended.
-  // The templates for Hopper do so themselves, once shared memory is ready.
-  if (!isForHopper)
+  // Some templates do so themselves, once shared memory is ready or weights are on their way.
+  if (!kernel->hasAttr("dlc.begins"))
     os << "  dlc::begin_grid();\n";
   if (!failed)
     block(kernel.getBody().front(), {});

@@ -205,14 +205,18 @@ Value KernelBuilder::tensorMap(StringRef role) {
   return function.getArgument(position);
 }
 
+void KernelBuilder::beginGridInTemplate() { function->setAttr("dlc.begins", b.getUnitAttr()); }
+
 void KernelBuilder::makePersistentForHopper(ArrayRef<Attribute> maps) {
   function->setAttr("dlc.sm_90a", b.getUnitAttr());
+  beginGridInTemplate();
   kernel.setTensorMapsAttr(b.getArrayAttr(maps));
   makePersistent();
 }
 
 void KernelBuilder::makeClustersForHopper(ArrayRef<Attribute> maps, int64_t blocks) {
   function->setAttr("dlc.sm_90a", b.getUnitAttr());
+  beginGridInTemplate();
   function->setAttr("dlc.cluster", b.getI32IntegerAttr(static_cast<int32_t>(blocks)));
   kernel.setTensorMapsAttr(b.getArrayAttr(maps));
 }

@@ -166,6 +166,8 @@ public:
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
   /// The same text, launched with the grid's blocks in clusters of so many.
   void makeClustersForHopper(llvm::ArrayRef<mlir::Attribute> maps, int64_t blocks);
+  /// The template that the kernel calls waits for the kernels before: what it reads of weights may come earlier.
+  void beginGridInTemplate();
   /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
   void makePersistent();
   /// The same, and the blocks keep columns of weights in shared memory beside what finish() asks

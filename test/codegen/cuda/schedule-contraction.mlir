@@ -140,11 +140,10 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ y) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k = 1, checked_a = 0, checked_b = 0, columns = 1, deep = 2, lanes_n = 1, rows = 1, stages = 1, warps_k = 1, warps_n = 8, width_a = 2, width_b = 2 };
+// CHECK-NEXT:     enum { along_k = 1, checked_a = 0, checked_b = 0, columns = 1, deep = 2, early = 0, lanes_n = 1, rows = 1, stages = 1, warps_k = 1, warps_n = 8, width_a = 2, width_b = 2 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_rows<config>(
 // CHECK-NEXT:       1, 70, 50, x, weight,

@@ -15,11 +15,10 @@ module @cuda {
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k = 1, checked_a = 0, checked_b = 0, columns = 4, deep = 8, lanes_n = 1, rows = 8, stages = 3, warps_k = 2, warps_n = 4, width_a = 8, width_b = 8 };
+// CHECK-NEXT:     enum { along_k = 1, checked_a = 0, checked_b = 0, columns = 4, deep = 8, early = 0, lanes_n = 1, rows = 8, stages = 3, warps_k = 2, warps_n = 4, width_a = 8, width_b = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_rows<config>(
 // CHECK-NEXT:       8, 4096, 4096, x, weight,
@@ -45,11 +44,10 @@ module @cuda {
 // CHECK-NEXT:     const dlc::f16 *__restrict__ other,
 // CHECK-NEXT:     float *__restrict__ exchange,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k = 0, checked_a = 0, checked_b = 0, columns = 8, deep = 4, lanes_n = 8, parts = 4, rows = 2, stages = 3, warps_k = 8, warps_n = 1, width_a = 8, width_b = 8 };
+// CHECK-NEXT:     enum { along_k = 0, checked_a = 0, checked_b = 0, columns = 8, deep = 4, early = 0, lanes_n = 8, parts = 4, rows = 2, stages = 3, warps_k = 8, warps_n = 1, width_a = 8, width_b = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_rows_split<config>(
 // CHECK-NEXT:       2, 4096, 4096, x, other, exchange,
@@ -74,11 +72,10 @@ module @cuda {
 // CHECK-NEXT:     const double *__restrict__ x,
 // CHECK-NEXT:     const double *__restrict__ other,
 // CHECK-NEXT:     double *__restrict__ y) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = double;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k = 0, checked_a = 0, checked_b = 0, columns = 2, deep = 2, lanes_n = 4, rows = 1, stages = 3, warps_k = 8, warps_n = 1, width_a = 2, width_b = 2 };
+// CHECK-NEXT:     enum { along_k = 0, checked_a = 0, checked_b = 0, columns = 2, deep = 2, early = 0, lanes_n = 4, rows = 1, stages = 3, warps_k = 8, warps_n = 1, width_a = 2, width_b = 2 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_rows<config>(
 // CHECK-NEXT:       1, 2048, 4096, x, other,

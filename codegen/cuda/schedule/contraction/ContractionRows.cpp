@@ -75,6 +75,8 @@ RowsTile RowsSchedule::choose(double &clocks) const {
   if (tile.parts > 1 && k.largest(blocks(tile)).value_or(INT64_MAX) > abi::kGridCounter)
     tile = chooseRowsTile(shape, k.gpu(), /*maySplit=*/false);
   clocks = estimatedClocks(shape, k.gpu());
+  std::optional<unsigned> input = plainInput(matrix.term, columns);
+  tile.early = input && k.isWeight(*input);
   return tile;
 }
 
@@ -94,6 +96,9 @@ void RowsSchedule::run(const RowsTile &tile) {
   read(call, 0, a, /*rounded=*/false);
   read(call, 1, b, /*rounded=*/false);
   finish(call, 2, /*width=*/0);
+  // As rows_tile::kIsStaged has it.
+  int64_t length = b.alongK ? tile.deep : tile.columns;
+  bool isCopied = b.width >= length && length * elementBytes >= 4;
   SmallVector<std::pair<StringRef, int64_t>> numbers = {{"rows", *k.largest(rows.extent)},
                                                         {"along_k", b.alongK},
                                                         {"width_a", a.width},
@@ -105,7 +110,8 @@ void RowsSchedule::run(const RowsTile &tile) {
                                                         {"stages", tile.stages},
                                                         {"lanes_n", tile.lanesN},
                                                         {"warps_n", tile.warpsN()},
-                                                        {"warps_k", tile.warpsK}};
+                                                        {"warps_k", tile.warpsK},
+                                                        {"early", tile.early && isCopied}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
   complete(call, {a, b}, numbers);
@@ -115,6 +121,7 @@ void RowsSchedule::run(const RowsTile &tile) {
         dl::normalize(blocks(tile) * (tile.parts * part) + k.math.constant(abi::kExchangeCounters));
     call.getExchangeMutable().assign(k.exchange(floats, k.b.getF32Type()));
   }
+  k.beginGridInTemplate();
   k.finish(RowsTile::threads(),
            {dl::normalize(k.ceilDiv(columns.extent, tile.blockColumns()) * tile.parts),
             k.math.constant(1), c.batch.extent},
@@ -171,7 +178,8 @@ static dlx::PlanAttr match(PlanQuestion &question) {
                              {"stages", tile.stages},
                              {"lanes_n", tile.lanesN},
                              {"warps_k", tile.warpsK},
-                             {"parts", tile.parts}});
+                             {"parts", tile.parts},
+                             {"early", tile.early}});
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
@@ -179,7 +187,8 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   if (!c.findSides())
     return failure();
   RowsSchedule(c).run({plan.number("columns"), plan.number("deep"), plan.number("stages"),
-                       plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts")});
+                       plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts"),
+                       plan.number("early") != 0});
   return success();
 }
 

@@ -32,6 +32,8 @@ struct RowsTile {
   int64_t lanesN = 1;  // lanes of a warp side by side along n; the others share k
   int64_t warpsK = 1;
   int64_t parts = 1; // blocks that share k
+  /// The matrix is weights: it may be asked for before the kernels before this one have ended.
+  bool early = false;
 
   int64_t warpsN() const { return warps / warpsK; }
   static constexpr int64_t threads() { return 32 * warps; }

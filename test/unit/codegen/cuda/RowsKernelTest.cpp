@@ -50,6 +50,25 @@ TEST_P(RowsKernelTest, AlongDepth) {
   check({0, 1}, kHalf);
 }
 
+// Weights are asked for before the grids before this one have ended, also by threads without columns; elements of less than
+// four bytes never are.
+TEST_P(RowsKernelTest, WeightsComeEarly) {
+  numbers = {{"early", 1}};
+  for (const char *type : {"f32", "f16", "i8"}) {
+    loadLinear(type, 8);
+    expectTemplate("early = 1");
+    EXPECT_EQ(text().find("begin_grid"), std::string::npos) << text();
+    check({0, 1}, kExact, Fill::whole);
+    loadMatmul(type, 2);
+    check({0, 1}, kExact, Fill::whole);
+  }
+  load("contraction", R"(^bb0(%x: tensor<1x77xf16>, %w: tensor<70x77xf16>):
+    %0 = dl.linear %x, %w : (tensor<1x77xf16>, tensor<70x77xf16>) -> tensor<1x70xf16>
+    dl.yield %0 : tensor<1x70xf16>)");
+  expectTemplate("early = 0");
+  check({0, 1}, kExact, Fill::whole);
+}
+
 TEST_P(RowsKernelTest, AcrossDepth) {
   for (const char *type : {"f32", "f16", "bf16", "f64", "i32", "i64", "i8", "ui8"}) {
     loadMatmul(type, 8);
