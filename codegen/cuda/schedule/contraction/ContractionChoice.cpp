@@ -141,8 +141,8 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
       rates.ends +
       double(divideCeilSigned(tiles, atOnce)) *
           (step * double(divideCeilSigned(divideCeilSigned(shape.k, depth), tile.parts)) +
-           rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) *
-               double(WgmmaTile::m * tile.n) / double(tile.parts) +
+           rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) * double(WgmmaTile::m * tile.n) /
+               double(tile.parts) +
            (gathers ? gpu.schedules.gatherBegins : 0) + clocksOfCluster(tile, rates));
   bool ofColumns = tile.gathered == Gathered::columns;
   return std::max(clocks,
