@@ -110,13 +110,14 @@ static size_t findInstruction(const std::string &code, const char *name) {
 /// Emitted kernels begin with begin_grid(), which waits for the grids before them. The compiler
 /// does not know which memory the wait protects, and could move an access of a restrict pointer
 /// before it. Copies alone may come before it, in a kernel that says that it begins with its weights: by
-/// TMA, or of few rows by threads. Returns a sentence about a kernel where that is not so, or nothing.
+/// TMA, or without wgmma by threads. Returns a sentence about a kernel where that is not so, or nothing.
 static std::string waitProblem(const Case &one) {
   static const char *const kAccesses[] = {"ld.global",  "st.global", "ld.volatile",
                                           "ld.acquire", "atom.",     "red.global"};
   static const char *const kByThreads = "cp.async.c", *const kByTma = "cp.async.bulk";
   std::string_view text = one.source->text.source;
-  bool byThreads = text.find("dlc_rows.cuh") != std::string_view::npos;
+  bool byThreads = text.find("dlc_rows.cuh") != std::string_view::npos ||
+                   text.find("dlc_contract.cuh") != std::string_view::npos;
   bool isEarly = text.find("early = 1") != std::string_view::npos ||
                  text.find("early = 2") != std::string_view::npos;
   if (one.source->kind.empty() || std::strcmp(one.arch->name, "sm_80") == 0)

@@ -126,7 +126,8 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
 /// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
 /// stages, the loops that k counts (slab_k), and for each operand X its width and whether it is
 /// across (see slab), whether it lies along k in shared memory, and the taps of its window
-/// (slab_feed; for that operand `place` follows). The grid's x and y count tiles. With WINDOW the rows are those of windows one
+/// (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that is
+/// weights, whose first slabs are asked for before the grids before this one have ended; 0: neither. The grid's x and y count tiles. With WINDOW the rows are those of windows one
 /// after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
 /// window and the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
@@ -149,8 +150,13 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
   using Total = typename Sums::Total;
   using SlabA = mma_slab<T, kTileM, kTileK, Config::along_k_a != 0, Sums::kZeroA>;
   using SlabB = mma_slab<T, kTileN, kTileK, Config::along_k_b != 0, Sums::kZeroB>;
+  constexpr int kEarly = Config::early;
+  static_assert(kEarly == 0 || (kEarly == 1 ? Config::width_a : Config::width_b) * sizeof(T) >= 4,
+                "what is copied can come early");
 
   DLC_DYN_SMEM(smem);
+  if constexpr (kEarly == 0)
+    begin_grid();
   T *stages_a = reinterpret_cast<T *>(smem), *stages_b = stages_a + kStages * SlabA::kElements;
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN * kWarpM,
@@ -166,9 +172,28 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
     feed_a.begin_at(begin * kTileK);
     feed_b.begin_at(begin * kTileK);
   }
-  auto fill = [&](int stage, Index) { // for one step after the other
+  auto fill_a = [&](int stage) {
     feed_a.fill(stages_a + stage * SlabA::kElements, a, element_a, m0, rows, depth, place...);
+  };
+  auto fill_b = [&](int stage) {
     feed_b.fill(stages_b + stage * SlabB::kElements, b, element_b, n0, columns, depth, place...);
+  };
+  // Weights are on their way before the grids before this one have ended: as many slabs as are
+  // asked for before the first is multiplied.
+  if constexpr (kEarly != 0) {
+#pragma unroll 1
+    for (int stage = 0; stage < kStages - 1 && stage < steps; ++stage)
+      if constexpr (kEarly == 1)
+        fill_a(stage);
+      else
+        fill_b(stage);
+    begin_grid();
+  }
+  auto fill = [&](int stage, Index step) { // for one step after the other
+    if (kEarly != 1 || step >= kStages - 1)
+      fill_a(stage);
+    if (kEarly != 2 || step >= kStages - 1)
+      fill_b(stage);
   };
 
   Sums sums;

@@ -8,11 +8,10 @@ module @cuda {
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ bias,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 1, window = 9 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 1, window = 9 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma_pooled<config>(
 // CHECK-NEXT:       576, 32, 144, x, weight,

@@ -32,6 +32,7 @@ struct ProductTile {
   int64_t m, n, k, warpsM, warpsN, warpsK, stages;
   ProductUnit unit = ProductUnit::tensorCores;
   int64_t parts = 1; // blocks that share a tile's steps of k
+  int64_t early = 0; // the operand, 1 of the rows and 2 of the columns, that is weights; 0: neither
 
   int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
   /// Rows of whole windows.

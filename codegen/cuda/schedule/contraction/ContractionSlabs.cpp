@@ -28,6 +28,8 @@ public:
 
 private:
   Operand operand(unsigned term, const Side &side) const;
+  /// The operand that is weights, as of ProductTile::early.
+  int64_t weights() const;
   /// Neighbouring threads copy elements of neighbouring rows.
   bool isAcross(const Operand &operand) const;
   /// As of ContractionTemplate, where elements are copied, and not read one by one.
@@ -59,6 +61,14 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
   return {term, side, alongK, std::max<int64_t>({1, along, across})};
 }
 
+int64_t SlabSchedule::weights() const {
+  auto areWeights = [&](unsigned term, const Side &side) {
+    auto input = plainInput(term, side);
+    return input && k.isWeight(*input);
+  };
+  return areWeights(swapped ? 0 : 1, columns) ? 2 : areWeights(swapped ? 1 : 0, rows) ? 1 : 0;
+}
+
 bool SlabSchedule::isAcross(const Operand &operand) const {
   // Neighbours along k of an image are soon apart, and neighbouring rows are not.
   bool isSmall = operand.width * elementBytes < 4;
@@ -82,7 +92,8 @@ dlx::PlanAttr SlabSchedule::plan(const std::optional<ProductTile> &wanted) const
                              {"warps_n", tile.warpsN},
                              {"warps_k", tile.warpsK},
                              {"stages", tile.stages},
-                             {"parts", tile.parts}});
+                             {"parts", tile.parts},
+                             {"early", isOfFloats ? 0 : weights()}});
 }
 
 void SlabSchedule::run(const ProductTile &tile) {
@@ -126,6 +137,10 @@ void SlabSchedule::run(const ProductTile &tile) {
   if (unit == ProductUnit::tensorCores) {
     numbers.push_back({"across_a", isAcross(a)});
     numbers.push_back({"across_b", isAcross(b)});
+    // Single elements of less than four bytes, and what is computed, is not copied.
+    int64_t width = tile.early == 1 ? a.width : b.width;
+    numbers.push_back({"early", width * elementBytes >= 4 ? tile.early : 0});
+    k.beginGridInTemplate();
   }
   numbers.push_back({"taps_a", tapsA});
   numbers.push_back({"taps_b", tapsB});
@@ -181,7 +196,7 @@ static ProductTile tileOf(dlx::PlanAttr plan, ProductUnit unit) {
   return {
       plan.number("tile_m"),  plan.number("tile_n"),  plan.number("tile_k"), plan.number("warps_m"),
       plan.number("warps_n"), plan.number("warps_k"), plan.number("stages"), unit,
-      plan.number("parts")};
+      plan.number("parts"),   plan.number("early")};
 }
 
 static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUnit unit) {

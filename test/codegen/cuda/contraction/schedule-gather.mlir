@@ -9,7 +9,7 @@ module @cuda {
 // PLAN-DAG: @padded_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 0 : i64, gathered = 1 : i64, parts = 1 : i64, stages = {{[0-9]+}} : i64, taps = 9 : i64, tile_n = {{[0-9]+}} : i64}
 // AUTO: dlx.kernel @padded attributes {{.*}}variants = [#dlx.variant<kernel = @padded_for{{[0-9]+to[0-9]+}}_sm_90a
 // AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}}_sm_90a
-// AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}} attributes {{.*}}schedule = "tensor_cores", numbers = {parts = {{[2-9]}} : i64
+// AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}} attributes {{.*}}schedule = "tensor_cores", numbers = {early = 0 : i64, parts = {{[2-9]}} : i64
 // CHECK-LABEL: {{^}}DLC_KERNEL(384) dlc_padded_sm_90a(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,

@@ -50,6 +50,49 @@ TEST_P(MmaKernelTest, MatmulDepth) {
     check({depth, 1}, kExact, Fill::whole);
 }
 
+// Weights are asked for before the grids before this one have ended: sums of fewer slabs than the ring has and of more.
+TEST_P(MmaKernelTest, WeightsComeEarly) {
+  schedule = "tensor_cores";
+  for (int early : {1, 2}) {
+    numbers = {{"early", early}};
+    load("contraction", R"(^bb0(%x: tensor<?x72xf16, #dl.t<[s0, 72]>>, %w: tensor<80x72xf16>):
+    %0 = dl.linear %x, %w : (tensor<?x72xf16, #dl.t<[s0, 72]>>, tensor<80x72xf16>) -> tensor<?x80xf16, #dl.t<[s0, 80]>>
+    dl.yield %0 : tensor<?x80xf16, #dl.t<[s0, 80]>>)");
+    EXPECT_EQ(config("early"), early) << text();
+    EXPECT_EQ(text().find("begin_grid"), std::string::npos) << text();
+    for (int64_t rows : {0, 1, 65, 129})
+      check({rows, 1}, kExact, Fill::whole);
+    load("contraction", R"(^bb0(%x: tensor<?x2056xf16, #dl.t<[s0, 2056]>>, %w: tensor<2056x40xf16>):
+    %0 = dl.matmul %x, %w : (tensor<?x2056xf16, #dl.t<[s0, 2056]>>, tensor<2056x40xf16>) -> tensor<?x40xf16, #dl.t<[s0, 40]>>
+    dl.yield %0 : tensor<?x40xf16, #dl.t<[s0, 40]>>)");
+    check({65, 1}, kHalf);
+  }
+  // A single element of two bytes is not copied.
+  numbers = {{"early", 1}};
+  load("contraction", R"(^bb0(%x: tensor<?x33xf16, #dl.t<[s0, 33]>>, %w: tensor<80x33xf16>):
+    %0 = dl.linear %x, %w : (tensor<?x33xf16, #dl.t<[s0, 33]>>, tensor<80x33xf16>) -> tensor<?x80xf16, #dl.t<[s0, 80]>>
+    dl.yield %0 : tensor<?x80xf16, #dl.t<[s0, 80]>>)");
+  EXPECT_EQ(config("early"), 0) << text();
+  check({65, 1}, kExact, Fill::whole);
+}
+
+// A convolution by its filters, whose image has places of windows.
+TEST_P(MmaKernelTest, FiltersComeEarly) {
+  schedule = "tensor_cores";
+  for (int early : {1, 2}) {
+    numbers = {{"early", early}};
+    load(
+        "contraction",
+        R"(^bb0(%x: tensor<?x32x5x7xf16, #dl.t<[s0, 32, 5, 7], order = [0, 2, 3, 1]>>, %w: tensor<24x32x3x3xf16, #dl.t<[24, 32, 3, 3], order = [0, 2, 3, 1]>>):
+    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x32x5x7xf16, #dl.t<[s0, 32, 5, 7], order = [0, 2, 3, 1]>>, tensor<24x32x3x3xf16, #dl.t<[24, 32, 3, 3], order = [0, 2, 3, 1]>>) -> tensor<?x24x5x7xf16, #dl.t<[s0, 24, 5, 7], order = [0, 2, 3, 1]>>
+    dl.yield %0 : tensor<?x24x5x7xf16, #dl.t<[s0, 24, 5, 7], order = [0, 2, 3, 1]>>)",
+        5);
+    EXPECT_EQ(config("early"), early) << text();
+    for (int64_t images : {1, 5})
+      check({images, 1}, kExact, Fill::whole);
+  }
+}
+
 // Copies of four and of eight bytes.
 TEST_P(MmaKernelTest, NarrowCopies) {
   load("contraction", R"(^bb0(%a: tensor<?x34xf16, #dl.t<[s0, 34]>>, %b: tensor<34x20xf16>):
