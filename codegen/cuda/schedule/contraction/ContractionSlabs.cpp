@@ -82,18 +82,15 @@ dlx::PlanAttr SlabSchedule::plan(const std::optional<ProductTile> &wanted) const
   const ScheduleRates &rates = k.gpu().schedules;
   double clocks = estimatedClocks(tile, shape(kLongestSide), k.gpu()) *
                   (isOfFloats ? rates.floatUnits : 1) * (c.nest.isWindow() ? rates.windows : 1);
+  SmallVector<std::pair<StringRef, int64_t>> numbers = {
+      {"tile_m", tile.m},       {"tile_n", tile.n},       {"tile_k", tile.k},
+      {"warps_m", tile.warpsM}, {"warps_n", tile.warpsN}, {"warps_k", tile.warpsK},
+      {"stages", tile.stages},  {"parts", tile.parts}};
+  if (!isOfFloats)
+    numbers.push_back({"early", weights()});
   return dlx::PlanAttr::get(k.b.getContext(),
                             isOfFloats ? kFloatUnitsSchedule.name : kTensorCoresSchedule.name,
-                            clocks / k.gpu().gigahertz,
-                            {{"tile_m", tile.m},
-                             {"tile_n", tile.n},
-                             {"tile_k", tile.k},
-                             {"warps_m", tile.warpsM},
-                             {"warps_n", tile.warpsN},
-                             {"warps_k", tile.warpsK},
-                             {"stages", tile.stages},
-                             {"parts", tile.parts},
-                             {"early", isOfFloats ? 0 : weights()}});
+                            clocks / k.gpu().gigahertz, numbers);
 }
 
 void SlabSchedule::run(const ProductTile &tile) {
@@ -193,10 +190,11 @@ dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
 }
 
 static ProductTile tileOf(dlx::PlanAttr plan, ProductUnit unit) {
-  return {
-      plan.number("tile_m"),  plan.number("tile_n"),  plan.number("tile_k"), plan.number("warps_m"),
-      plan.number("warps_n"), plan.number("warps_k"), plan.number("stages"), unit,
-      plan.number("parts"),   plan.number("early")};
+  return {plan.number("tile_m"),  plan.number("tile_n"),
+          plan.number("tile_k"),  plan.number("warps_m"),
+          plan.number("warps_n"), plan.number("warps_k"),
+          plan.number("stages"),  unit,
+          plan.number("parts"),   unit == ProductUnit::floats ? 0 : plan.number("early")};
 }
 
 static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUnit unit) {
