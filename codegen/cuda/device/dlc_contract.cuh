@@ -126,10 +126,11 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
 /// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
 /// stages, the loops that k counts (slab_k), and for each operand X its width and whether it is
 /// across (see slab), whether it lies along k in shared memory, and the taps of its window
-/// (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that is
-/// weights, whose first slabs are asked for before the grids before this one have ended; 0: neither. The grid's x and y count tiles. With WINDOW the rows are those of windows one
-/// after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
-/// window and the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
+/// (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that
+/// is weights, whose first slabs are asked for before the grids before this one have ended; 0:
+/// neither. The grid's x and y count tiles. With WINDOW the rows are those of windows one after the
+/// other, a tile has as many whole ones as it holds, and `finish` takes the number of a window and
+/// the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
                                 typename Config::index columns, typename Config::index depth,

@@ -54,7 +54,8 @@ TEST_P(ClusterTest, ThreadsThatHaveEndedAreNotWaitedFor) {
 }
 
 TEST_P(ClusterTest, ReadsBeforeTheBarrier) {
-  // What shows first depends on the order: a value that is not there yet, or one that nothing orders.
+  // The order decides which mistake shows first: a value that is not there yet, or one that nothing
+  // orders.
   EXPECT_EQ(run("no_barrier_before"), Result::LaunchFailed);
   bool isUnwritten = report().find("uninitialised: load of 4 B at block ") != std::string::npos,
        isRace = report().find("race: ") != std::string::npos;

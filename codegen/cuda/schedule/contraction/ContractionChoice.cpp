@@ -46,7 +46,8 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
 
 /// Steps of a ring that a part of k has at least, and parts of a tile at most: one block adds them all.
 static constexpr int64_t kFewestSteps = 4, kMostParts = 16;
-/// What the time of a product in parts may be of the other's: the estimate is rough.
+/// A product is cut into parts where that is estimated to take less than this share of its time:
+/// the estimate is rough.
 static constexpr double kWorthSplitting = 0.8;
 
 static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {

@@ -36,7 +36,8 @@ dlx.kernel @short attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<128x256xf16>, %w: tensor<768x256xf16>):
   %0 = dl.linear %x, %w : (tensor<128x256xf16>, tensor<768x256xf16>) -> tensor<128x768xf16>
   dl.yield %0 : tensor<128x768xf16>
-}// CHECK: dlx.kernel @own_sm_90a attributes {{.*}}schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 2 : i64
+}
+// CHECK: dlx.kernel @own_sm_90a attributes {{.*}}schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 2 : i64
 dlx.kernel @own attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<128x3072xf16>, %w: tensor<640x3072xf16>):
   %0 = dl.linear %x, %w : (tensor<128x3072xf16>, tensor<640x3072xf16>) -> tensor<128x640xf16>
