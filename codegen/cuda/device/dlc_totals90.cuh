@@ -8,6 +8,7 @@
 #pragma once
 #include "dlc_cluster.cuh"
 #include "dlc_split.cuh"
+#include "dlc_totals.cuh"
 #include "dlc_wgmma.cuh"
 
 #ifdef DLC_HAS_WGMMA
@@ -31,23 +32,6 @@ DLC_DEV void store_totals(float *totals, const float (&d)[N / 2], int chunk, int
     }
 }
 
-/// VECTOR neighbours.
-template <int VECTOR> DLC_DEV vec<float, VECTOR> load_neighbours(const float *at) {
-  vec<float, VECTOR> total;
-#pragma unroll
-  for (int e = 0; e < VECTOR; e += VECTOR < 4 ? 1 : 4)
-    if constexpr (VECTOR < 4) {
-      total[e] = at[e];
-    } else {
-      vec<float, 4> part = load<4>(at + e);
-      total[e] = part[0];
-      total[e + 1] = part[1];
-      total[e + 2] = part[2];
-      total[e + 3] = part[3];
-    }
-  return total;
-}
-
 /// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way
 /// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` for several vectors in
 /// a row, so that what it reads is on its way for all of them at once.
@@ -68,7 +52,7 @@ DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const
     for (int turn = 0; turn < kTurns; ++turn) {
       int i = turn * 32 + lane;
       int row = i / (CHUNK / VECTOR), column = i % (CHUNK / VECTOR) * VECTOR;
-      visit(row, chunk * CHUNK + column, load_neighbours<VECTOR>(totals + row * kPitch + column));
+      visit(row, chunk * CHUNK + column, load_totals<VECTOR>(totals + row * kPitch + column));
     }
     warp_barrier();
   }
@@ -96,7 +80,7 @@ DLC_DEV void sum_totals(const float *totals, int thread, const Visit &visit) {
     vec<float, VECTOR> theirs[PARTS];
 #pragma unroll
     for (int part = 0; part < PARTS; ++part)
-      theirs[part] = load_neighbours<VECTOR>(map_shared(totals, part) + row * kPitch + column);
+      theirs[part] = load_totals<VECTOR>(map_shared(totals, part) + row * kPitch + column);
 #pragma unroll
     for (int part = 1; part < PARTS; ++part)
 #pragma unroll
