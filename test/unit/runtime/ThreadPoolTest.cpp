@@ -73,7 +73,7 @@ struct Waves {
     int64_t row = tile / tiles * tiles, at = tile % tiles;
     return values[row + at] + 3 * values[row + (at + 1) % tiles] % 1009;
   }
-  static void body(void *state, int64_t begin, int64_t end, int slot) {
+  static void body(void *state, int64_t begin, int64_t end, int /*slot*/) {
     auto &waves = *static_cast<Waves *>(state);
     for (int64_t i = begin; i < end; ++i)
       waves.values[waves.tiles + i] = next(waves.values, waves.tiles, i);
