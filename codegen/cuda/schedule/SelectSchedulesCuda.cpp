@@ -173,8 +173,14 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
     addVariants(kernel, partsOfAttention(question, *kernel.getPlan()), 0);
   if (parts && !isForced && hasParts)
     addVariants(kernel, partsByPlan(question, *kernel.getPlan()), 0);
-  if (isContraction)
-    recordLibraryCall(kernel, question, forced.wants(kernel, kLibrarySchedule.name));
+  if (isContraction) {
+    bool isAsked = forced.wants(kernel, kLibrarySchedule.name),
+         isOther = isForcedOnHopper || forced.wants(kernel, kernel.getPlan()->getSchedule());
+    recordLibraryCall(kernel, question,
+                      isAsked   ? LibraryUse::always
+                      : isOther ? LibraryUse::never
+                                : LibraryUse::asEstimated);
+  }
   return success();
 }
 

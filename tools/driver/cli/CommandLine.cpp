@@ -28,6 +28,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc generate model.bin --tokenizer tokenizer.json --prompt "Once"   the text that follows
   dlc bench model.bin                           latency, throughput, time of each kernel
+  dlc tune model.dl --target cpu -o model.plans the fastest plan of each kernel, measured here
   dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
   dlc verify model.bin --reference cpu --device cuda
   dlc bisect model.dl --calib d.npz --max-error 1e-3   which layers need f32
@@ -305,6 +306,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addRunCommand(app, action);
   addGenerateCommand(app, action);
   addBenchCommand(app, action);
+  addTuneCommand(app, action, compiler);
   addCompareCommand(app, action);
   addVerifyCommand(app, action);
   addInspectCommand(app, action, compiler);

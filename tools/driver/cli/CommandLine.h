@@ -38,6 +38,10 @@ void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
 void addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
                             const std::string &option);
 
+/// Declares the options that say which program becomes of a model: its weights, shapes, precision and
+/// numbers in few bits.
+void addProgramOptions(CLI::App &command, CompileOptions &options);
+
 /// Declares the options of subcommands that narrow symbolic dims by shapes of inputs.
 void addShapeOptions(CLI::App &command, ShapeOptions &shapes);
 
@@ -55,6 +59,7 @@ void addRunCommand(CLI::App &app, Action &action);
 void addGenerateCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
 void addCompareCommand(CLI::App &app, Action &action);
+void addTuneCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addVerifyCommand(CLI::App &app, Action &action);
 void addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addExplainCommand(CLI::App &app, Action &action);

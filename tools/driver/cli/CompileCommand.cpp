@@ -36,8 +36,109 @@ Examples:
   dlc compile pruned.dl --block-sparse --target cpu -o model.bin   of what dlc prune --pattern block made, without its zeros
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
+  dlc compile model.dl --target cpu --plans model.plans -o model.bin   by plans that 'dlc tune' measured
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
   dlc compile model.dl --validate-passes -o model.bin     run the model before and after each pass)";
+
+void dlc::addProgramOptions(CLI::App &command, CompileOptions &options) {
+  command.add_option("--model", options.model, "Which model of the file, where it has several");
+  command
+      .add_option(
+          "--weights", options.weights,
+          "Safetensors or npz file, instead of the one that the model names; may be repeated")
+      ->allow_extra_args(false);
+  addOnnxOptions(command, options.constInputs, options.states);
+  command
+      .add_option(
+          "--precision", options.precision,
+          "What a model of f32 runs in. f16, bf16: what is safe, in 16 bits; sums and all that "
+          "makes numbers far larger or smaller in f32; inputs and outputs stay f32. mixed, "
+          "mixed-bf16: the same, but for layers that must stay in f32 for the outputs to hold "
+          "--max-error on --calib; a table says which. tf32: on cuda, products round their "
+          "operands to 11 bits, for tensor cores")
+      ->check(checkOneOf({"f32", "tf32", "f16", "bf16", "mixed", "mixed-bf16"}))
+      ->capture_default_str();
+  command
+      .add_option("--max-error", options.maxError,
+                  "How far outputs may lie off those in f32 with --precision mixed; exit 4 where "
+                  "no layer can run in 16 bits so")
+      ->check(checkPositive, "POSITIVE");
+  command.add_flag("--best-effort", options.bestEffort,
+                   "Where no choice of layers holds --max-error, write the one that comes nearest "
+                   "and warn, instead of exit 4");
+  command
+      .add_option("--error-metric", options.errorMetric,
+                  "What --max-error bounds: rel (largest difference, as a part of the largest "
+                  "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of the "
+                  "answers that differ)")
+      ->check(checkOneOf(kErrorMetrics))
+      ->capture_default_str();
+  command
+      .add_option("--io", options.io,
+                  "The type of all inputs and outputs that the model declares as f32, f16 or "
+                  "bf16 (default: as it declares them); --calib keeps the declared types")
+      ->check(checkOneOf({"f32", "f16", "bf16"}));
+  command
+      .add_option("--quantize", options.quantize,
+                  "int8: products and convolutions with weights multiply integers of 8 bits; "
+                  "ranges of what they read come from --calib. dynamic: matrix products do so "
+                  "with the range that each row turns out to have, and need no data. fp8: they "
+                  "multiply floats of 8 bits (e4m3), with ranges of --calib. int8 and dynamic "
+                  "make integers of the tables of look-ups, too. w8, w4: "
+                  "the weights of matrix "
+                  "products and the tables of look-ups are stored in 8 or 4 bits, in the file and "
+                  "in memory, and all is "
+                  "computed as before; with --calib their rounding makes up for its errors on "
+                  "these data. What that does to each layer is printed")
+      ->check(checkOneOf({"none", "int8", "dynamic", "fp8", "w8", "w4"}))
+      ->capture_default_str();
+  command
+      .add_option("--quantize-where", options.quantizeWhere,
+                  "faster: a layer of --quantize that the cost model says would be slower on a "
+                  "target of the file stays as it is there; possible: every layer that can be "
+                  "quantized is (default: faster for int8, possible for w8 and w4, which save "
+                  "memory in any case)")
+      ->check(checkOneOf({"faster", "possible"}));
+  addQuantizationOptions(command, options, "--quantize");
+  command.add_flag("--block-sparse", options.blockSparse,
+                   "For cpu: weights of linear layers, matrix products and convolutions of one "
+                   "tap lie in the file and in memory without their blocks of zeros, 16 "
+                   "neighbouring results by one number that they read ('dlc prune --pattern "
+                   "block'), where the cost model says that this is faster; --explain says which. "
+                   "'dlc refit' takes no other weights then");
+  command.add_flag(
+      "--no-refit", options.noRefit,
+      "With --quantize int8 or dynamic: the file holds the integers alone, a quarter of the "
+      "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "
+      "w4 never do)");
+  command.add_option("--calib", options.calibration.data,
+                     "Data for --quantize and --precision mixed: an .npz with an array by the "
+                     "name of each input, one row a sample; a few hundred that are like those to "
+                     "come");
+  command
+      .add_option("--calib-method", options.calibration.method,
+                  "How the range of an activation follows from the data. minmax: all of it; "
+                  "average: the moving average over batches; percentile: without a "
+                  "hundred-thousandth at either end; entropy, mse: what loses the least "
+                  "information, or has the least squared error")
+      ->check(checkOneOf(std::vector<std::string>(kRangeMethods.begin(), kRangeMethods.end())))
+      ->capture_default_str();
+  command
+      .add_option("--calib-batch", options.calibration.batch,
+                  "Samples of --calib that are run at once, at most")
+      ->check(checkPositive, "POSITIVE")
+      ->capture_default_str();
+  command
+      .add_option("--keep-f32", options.keepF32,
+                  "Layers that stay in f32 with any other --precision and with --quantize: a "
+                  "glob over paths of layers, names of ONNX nodes and names of ops; may be "
+                  "repeated")
+      ->allow_extra_args(false);
+  addShapeOptions(command, options.shapes);
+  command.add_option("--opt-shapes", options.shapes.optShapes,
+                     "The shapes to be fast for, among those that will come: tiles are chosen for "
+                     "them; the model takes all");
+}
 
 void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
                             std::vector<std::string> commandLine) {
@@ -51,13 +152,6 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_option("-o,--output", options->output,
                       "File to write; '-' is standard output (default: model.bin, or standard "
                       "output with --compile-to)");
-  command->add_option("--model", options->model, "Which model of the file, where it has several");
-  command
-      ->add_option(
-          "--weights", options->weights,
-          "Safetensors or npz file, instead of the one that the model names; may be repeated")
-      ->allow_extra_args(false);
-  addOnnxOptions(*command, options->constInputs, options->states);
   command
       ->add_option(
           "--target", options->targets,
@@ -73,104 +167,18 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                          "' is no target; expected cpu, cuda or a GPU architecture such as sm_90a";
       })
       ->default_str("cpu,cuda");
-  command
-      ->add_option(
-          "--precision", options->precision,
-          "What a model of f32 runs in. f16, bf16: what is safe, in 16 bits; sums and all that "
-          "makes numbers far larger or smaller in f32; inputs and outputs stay f32. mixed, "
-          "mixed-bf16: the same, but for layers that must stay in f32 for the outputs to hold "
-          "--max-error on --calib; a table says which. tf32: on cuda, products round their "
-          "operands to 11 bits, for tensor cores")
-      ->check(checkOneOf({"f32", "tf32", "f16", "bf16", "mixed", "mixed-bf16"}))
-      ->capture_default_str();
-  command
-      ->add_option("--max-error", options->maxError,
-                   "How far outputs may lie off those in f32 with --precision mixed; exit 4 where "
-                   "no layer can run in 16 bits so")
-      ->check(checkPositive, "POSITIVE");
-  command->add_flag("--best-effort", options->bestEffort,
-                    "Where no choice of layers holds --max-error, write the one that comes nearest "
-                    "and warn, instead of exit 4");
-  command
-      ->add_option("--error-metric", options->errorMetric,
-                   "What --max-error bounds: rel (largest difference, as a part of the largest "
-                   "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of the "
-                   "answers that differ)")
-      ->check(checkOneOf(kErrorMetrics))
-      ->capture_default_str();
-  command
-      ->add_option("--io", options->io,
-                   "The type of all inputs and outputs that the model declares as f32, f16 or "
-                   "bf16 (default: as it declares them); --calib keeps the declared types")
-      ->check(checkOneOf({"f32", "f16", "bf16"}));
-  command
-      ->add_option("--quantize", options->quantize,
-                   "int8: products and convolutions with weights multiply integers of 8 bits; "
-                   "ranges of what they read come from --calib. dynamic: matrix products do so "
-                   "with the range that each row turns out to have, and need no data. fp8: they "
-                   "multiply floats of 8 bits (e4m3), with ranges of --calib. int8 and dynamic "
-                   "make integers of the tables of look-ups, too. w8, w4: "
-                   "the weights of matrix "
-                   "products and the tables of look-ups are stored in 8 or 4 bits, in the file and "
-                   "in memory, and all is "
-                   "computed as before; with --calib their rounding makes up for its errors on "
-                   "these data. What that does to each layer is printed")
-      ->check(checkOneOf({"none", "int8", "dynamic", "fp8", "w8", "w4"}))
-      ->capture_default_str();
-  command
-      ->add_option("--quantize-where", options->quantizeWhere,
-                   "faster: a layer of --quantize that the cost model says would be slower on a "
-                   "target of the file stays as it is there; possible: every layer that can be "
-                   "quantized is (default: faster for int8, possible for w8 and w4, which save "
-                   "memory in any case)")
-      ->check(checkOneOf({"faster", "possible"}));
-  addQuantizationOptions(*command, *options, "--quantize");
-  command->add_flag("--block-sparse", options->blockSparse,
-                    "For cpu: weights of linear layers, matrix products and convolutions of one "
-                    "tap lie in the file and in memory without their blocks of zeros, 16 "
-                    "neighbouring results by one number that they read ('dlc prune --pattern "
-                    "block'), where the cost model says that this is faster; --explain says which. "
-                    "'dlc refit' takes no other weights then");
-  command->add_flag(
-      "--no-refit", options->noRefit,
-      "With --quantize int8 or dynamic: the file holds the integers alone, a quarter of the "
-      "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "
-      "w4 never do)");
-  command->add_option("--calib", options->calibration.data,
-                      "Data for --quantize and --precision mixed: an .npz with an array by the "
-                      "name of each input, one row a sample; a few hundred that are like those to "
-                      "come");
-  command
-      ->add_option("--calib-method", options->calibration.method,
-                   "How the range of an activation follows from the data. minmax: all of it; "
-                   "average: the moving average over batches; percentile: without a "
-                   "hundred-thousandth at either end; entropy, mse: what loses the least "
-                   "information, or has the least squared error")
-      ->check(checkOneOf(std::vector<std::string>(kRangeMethods.begin(), kRangeMethods.end())))
-      ->capture_default_str();
-  command
-      ->add_option("--calib-batch", options->calibration.batch,
-                   "Samples of --calib that are run at once, at most")
-      ->check(checkPositive, "POSITIVE")
-      ->capture_default_str();
+  addProgramOptions(*command, *options);
   command->add_option("--report", options->report,
                       "File for what --quantize or --precision mixed did to each layer, as JSON");
-  command
-      ->add_option("--keep-f32", options->keepF32,
-                   "Layers that stay in f32 with any other --precision and with --quantize: a "
-                   "glob over paths of layers, names of ONNX nodes and names of ops; may be "
-                   "repeated")
-      ->allow_extra_args(false);
-  addShapeOptions(*command, options->shapes);
-  command->add_option("--opt-shapes", options->shapes.optShapes,
-                      "The shapes to be fast for, among those that will come: tiles are chosen for "
-                      "them; the model takes all");
   command
       ->add_option("--force-plan", options->forcePlan,
                    "KERNEL=SCHEDULE: how a kernel runs in place of the plan with the smallest "
                    "estimate; *=SCHEDULE: every kernel that it can run. 'dlc inspect' shows the "
                    "kernels with their plans and those that lost; may be repeated")
       ->allow_extra_args(false);
+  command->add_option("--plans", options->plans,
+                      "Plans that 'dlc tune' measured for this model: they take the place of those "
+                      "with the smallest estimate");
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(checkOneOf(kPhases));
   command

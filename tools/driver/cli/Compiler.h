@@ -7,7 +7,10 @@
 #ifndef DLC_TOOLS_DRIVER_COMPILER_H
 #define DLC_TOOLS_DRIVER_COMPILER_H
 
+#include "tools/driver/run/Session.h"
+
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +64,7 @@ struct CompileOptions : QuantizationOptions {
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
   std::vector<std::string> forcePlan; // KERNEL=SCHEDULE
+  std::string plans;                  // a file of 'dlc tune'; empty: none
   // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
   std::string precision = "f32";
   std::optional<double> maxError; // for mixed
@@ -83,6 +87,8 @@ struct CompileOptions : QuantizationOptions {
   bool explain = false;                 // remark on what is not fused
   bool quiet = false;                   // no progress, no closing line
   std::vector<std::string> commandLine; // for repro.sh
+  /// Gets the digest of each kernel (tune/KernelDigest.h) by its name, unless null.
+  std::map<std::string, std::string> *kernelDigests = nullptr;
 };
 
 /// Where --precision lets a search choose between f32 and 16 bits.
@@ -93,6 +99,14 @@ inline bool isMixed(const std::string &precision) {
 inline std::string narrowTypeOf(const std::string &precision) {
   return precision == "mixed" ? "f16" : precision == "mixed-bf16" ? "bf16" : precision;
 }
+
+/// `targets` names one; `output` is the file of plans.
+struct TuneOptions : CompileOptions {
+  DeviceOptions device;            // auto: the target's
+  std::vector<std::string> inputs; // as for `dlc run`; the others are random
+  int64_t candidates = 3;          // plans of a kernel that are tried, at most
+  double seconds = 1;              // of each round
+};
 
 struct BisectOptions {
   std::string input; // .dl or .onnx
@@ -192,6 +206,7 @@ struct Compiler {
   int (*prune)(const PruneOptions &);
   int (*quantize)(const QuantizeOptions &);
   int (*bisect)(const BisectOptions &);
+  int (*tune)(const TuneOptions &);
   int (*list)(const ListOptions &);
 };
 

@@ -37,4 +37,5 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const PruneOptions &) { return startCompiler(); },
     [](const QuantizeOptions &) { return startCompiler(); },
     [](const BisectOptions &) { return startCompiler(); },
+    [](const TuneOptions &) { return startCompiler(); },
     [](const ListOptions &) { return startCompiler(); }};

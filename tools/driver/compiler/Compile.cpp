@@ -40,6 +40,8 @@
 #include "tools/driver/inspect/SourceLines.h"
 #include "tools/driver/precision/Bisect.h"
 #include "tools/driver/precision/TargetSearch.h"
+#include "tools/driver/tune/MeasuredPlans.h"
+#include "tools/driver/tune/Tune.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -123,7 +125,8 @@ private:
   PassTrace trace;
   PassValidator validator;
   ImportedModel model;
-  bool isPlanRefused = false;     // an entry of --force-plan, with an error that says why
+  bool isPlanRefused = false; // an entry of --force-plan, with an error that says why
+  MeasuredPlans plans;
   OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
   std::string reference;          // a CPU program of the model in f32, before --quantize
   int64_t productWeights = 0;     // that --block-sparse looked at
@@ -155,6 +158,8 @@ int Compilation::prepare() {
   if (int code = checkUsage(options))
     return code;
   if (int code = binaries.choose(options.targets))
+    return code;
+  if (int code = plans.read(options.plans))
     return code;
   frontend::noteInputFile(options.input);
   if (int code = checkOutputs())
@@ -348,7 +353,10 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   manager.enableVerifier(options.validatePasses);
   if (!isRepeated)
     manager.addInstrumentation(trace.makeInstrumentation());
-  codegen::addSchedule(manager, *target.getName(), forcedPlansOf(*target.getName()));
+  // Of two entries for a kernel the first one counts: the user's own.
+  std::vector<std::string> forced = forcedPlansOf(*target.getName());
+  llvm::append_range(forced, plans.entriesFor(target, options.kernelDigests));
+  codegen::addSchedule(manager, *target.getName(), forced);
   ScopedDiagnosticHandler handler(target->getContext(), [&](Diagnostic &diagnostic) {
     isPlanRefused |= codegen::isAboutForcedPlans(diagnostic);
     return failure(); // the next handler prints it
@@ -591,8 +599,14 @@ int Compilation::run() {
     }
     if (failed(result)) {
       showProgress("");
+      if (isPlanRefused && !plans.empty())
+        complain("note: where the plan is one of " + options.plans +
+                 ", 'dlc tune' writes that anew for this version of dlc");
       return finishDump(isPlanRefused ? int(kUsage) : phaseFailed(phase));
     }
+    if (phase == Phase::schedule && !options.quiet)
+      if (std::string warning = plans.unusedIn(*model.module); !warning.empty())
+        complain(warning);
     if (phase == Phase::fuse)
       finishBlocks();
     if (phase == Phase::outline && options.explain)
@@ -615,8 +629,8 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel,  checkModel,   formatFiles,
-                                  inspectSource, importAsText, pruneModel,
-                                  quantizeModel, bisectModel,  listLanguage};
+const Compiler kLinkedCompiler = {compileModel, checkModel,  formatFiles,   inspectSource,
+                                  importAsText, pruneModel,  quantizeModel, bisectModel,
+                                  tuneModel,    listLanguage};
 
 } // namespace dlc

@@ -40,11 +40,12 @@ static int checkForcedPlans(const CompileOptions &options, Phase first, Phase la
                               ": expected KERNEL=SCHEDULE, such as linear=tiles, or *=SCHEDULE; "
                               "'dlc inspect' names kernels and schedules");
   }
-  if (options.forcePlan.empty())
+  if (options.forcePlan.empty() && options.plans.empty())
     return kOk;
   if (first >= Phase::schedule || last < Phase::schedule)
-    return fail(kUsage, "--force-plan acts in phase 'schedule'; it needs a --compile-from "
-                        "before it and a --compile-to that is not");
+    return fail(kUsage, std::string(options.forcePlan.empty() ? "--plans" : "--force-plan") +
+                            " acts in phase 'schedule'; it needs a --compile-from before it and a "
+                            "--compile-to that is not");
   return kOk;
 }
 

@@ -162,7 +162,7 @@ SmallVector<Attribute> LibraryChoice::calls() {
   return found;
 }
 
-void recordLibraryCall(dlx::KernelOp kernel, PlanQuestion &question, bool isForced) {
+void recordLibraryCall(dlx::KernelOp kernel, PlanQuestion &question, LibraryUse use) {
   if (!question.product())
     return;
   std::optional<LibraryCall> call = libraryCallOf(*question.product(), question.allowsTf32);
@@ -170,9 +170,9 @@ void recordLibraryCall(dlx::KernelOp kernel, PlanQuestion &question, bool isForc
     return;
   MLIRContext *context = kernel.getContext();
   SmallVector<Attribute> calls;
-  if (isForced)
+  if (use == LibraryUse::always)
     calls.push_back(dlx::CallAttr::get(context, 0, AffineMapAttr(), DenseI64ArrayAttr()));
-  else
+  else if (use == LibraryUse::asEstimated)
     calls = LibraryChoice(kernel, question).calls();
   auto record = [&](dlx::KernelOp one) {
     one.setProductAttr(AffineMapAttr::get(call->product));

@@ -23,9 +23,16 @@ struct LibraryCall {
 /// The call that computes what the kernel does; nullopt where a library cannot.
 std::optional<LibraryCall> libraryCallOf(const Contraction &c, bool allowsTf32);
 
+/// Where a call takes a kernel's place unasked.
+enum class LibraryUse {
+  asEstimated, // where it is estimated to be faster
+  always,      // for all shapes on every GPU
+  never,       // only where a run asks for calls
+};
+
 /// Writes the call, where there is one, on `kernel`, whose plan and variants are chosen, and on its
-/// variants. `isForced`: it takes their place for all shapes on every GPU.
-void recordLibraryCall(dlx::KernelOp kernel, PlanQuestion &question, bool isForced);
+/// variants.
+void recordLibraryCall(dlx::KernelOp kernel, PlanQuestion &question, LibraryUse use);
 
 } // namespace dlc::codegen
 
