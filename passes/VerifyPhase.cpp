@@ -4,6 +4,7 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
+#include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -157,13 +158,15 @@ static LogicalResult verifyLayouts(ModuleOp module) {
 
 static LogicalResult verifyTargets(ModuleOp module,
                                    function_ref<LogicalResult(ModuleOp target)> check) {
+  const ScheduleOracles *targets = ScheduleOracles::of(module.getContext());
+  assert(targets && "whoever runs the phase compress has the code generators of targets");
   if (module.getBody()->empty())
-    return module.emitError("expected a module for each target, 'module @cpu' or 'module @cuda'");
+    return module.emitError("expected a module for each target, ") << targets->modules();
   for (Operation &op : *module.getBody()) {
     auto target = dyn_cast<ModuleOp>(op);
-    if (!target || (target.getName() != "cpu" && target.getName() != "cuda"))
-      return op.emitError(
-          "expected 'module @cpu' or 'module @cuda', as there are from the compress phase on");
+    if (!target || !targets->find(target.getName().value_or("")))
+      return op.emitError("expected ")
+             << targets->modules() << ", as there are from the compress phase on";
     if (failed(check(target)))
       return failure();
   }
@@ -261,10 +264,13 @@ static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
 static LogicalResult verifyScheduled(ModuleOp target, dlx::ProgramOp program) {
   if (failed(verifyOutlined(target, program)))
     return failure();
+  // Found: verifyTargets has asked for it.
+  bool hasThreadBlocks =
+      ScheduleOracles::of(target.getContext())->find(*target.getName())->hasThreadBlocks();
   for (auto kernel : target.getOps<dlx::KernelOp>()) {
     if (!kernel.getEntry())
       return kernel.emitOpError("has no code after the schedule phase");
-    if (target.getName() == "cuda" && !kernel.getBlock())
+    if (hasThreadBlocks && !kernel.getBlock())
       return kernel.emitOpError("has no block size after the schedule phase");
   }
   return success();

@@ -18,11 +18,25 @@ const ScheduleOracle *ScheduleOracles::find(StringRef target) const {
   return found == oracles.end() ? nullptr : found->second.get();
 }
 
+const ScheduleOracles *ScheduleOracles::of(MLIRContext *context) {
+  auto *dialect = context->getLoadedDialect<dl::DLDialect>();
+  return dialect ? dialect->getRegisteredInterface<ScheduleOracles>() : nullptr;
+}
+
+std::string ScheduleOracles::modules() const {
+  SmallVector<StringRef> targets(oracles.keys());
+  llvm::sort(targets);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      targets, os, [&](StringRef target) { os << "'module @" << target << "'"; }, " or ");
+  return text;
+}
+
 const ScheduleOracle *ScheduleOracle::of(Operation *op) {
   auto module = op->getParentOfType<ModuleOp>();
   StringRef target = module ? module.getName().value_or("") : "";
-  auto *dialect = op->getContext()->getLoadedDialect<dl::DLDialect>();
-  auto *oracles = dialect ? dialect->getRegisteredInterface<ScheduleOracles>() : nullptr;
+  const ScheduleOracles *oracles = ScheduleOracles::of(op->getContext());
   const ScheduleOracle *oracle = oracles ? oracles->find(target) : nullptr;
   if (!oracle)
     op->emitError("is in a module named '")

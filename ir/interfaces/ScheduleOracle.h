@@ -41,6 +41,11 @@ public:
   /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
   /// estimated to take less time than one for each.
   virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;
+  /// Returns true if there are kernels that multiply by weights without their blocks of zeros
+  /// (dl.block_sparse_linear).
+  virtual bool multipliesStoredBlocks() const = 0;
+  /// Returns true if a launch has blocks of threads, whose size its kernel says.
+  virtual bool hasThreadBlocks() const = 0;
   /// Returns true if there are kernels that run the layers of a stack in waves.
   virtual bool hasWaves() const = 0;
   /// Returns true if one kernel runs `layers`, a stack from the lowest layer on with the products
@@ -79,6 +84,10 @@ public:
   }
   /// Null if the target has none.
   const ScheduleOracle *find(llvm::StringRef target) const;
+  /// The oracles of the context's dl dialect; null if this tool has no code generator.
+  static const ScheduleOracles *of(mlir::MLIRContext *context);
+  /// "'module @cpu' or 'module @cuda'": the modules that targets have.
+  std::string modules() const;
 
 private:
   llvm::StringMap<std::unique_ptr<ScheduleOracle>> oracles;

@@ -20,6 +20,8 @@ public:
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
+  bool multipliesStoredBlocks() const override { return true; }
+  bool hasThreadBlocks() const override { return false; }
   bool hasWaves() const override { return false; }
   bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
+#include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"
 #include "passes/compress/StoredPart.h"
 #include "passes/compress/prune/BlockGain.h"
@@ -95,8 +96,10 @@ void StoreBlocks::replace(const BlockProduct &product, const BlockWeight &weight
 
 void StoreBlocks::runOnOperation() {
   func::FuncOp function = getOperation();
-  auto module = function->getParentOfType<ModuleOp>();
-  if (module.getName() != "cpu" || function.isExternal())
+  const ScheduleOracle *oracle = ScheduleOracle::of(function);
+  if (!oracle)
+    return signalPassFailure();
+  if (!oracle->multipliesStoredBlocks() || function.isExternal())
     return;
   for (const BlockWeight &weight : findBlockWeights(function)) {
     auto op = weight.op;
