@@ -721,6 +721,8 @@ def VerifyPhase : Pass<"verify-phase", "::mlir::ModuleOp"> {
     Example: test/passes/verify-phase.mlir.
   }];
   let options = [Option<"phase", "phase", "std::string", "", "Name of the phase that has ended">];
+  // The dialect knows the targets, also where the module is empty.
+  let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
 #endif // DLC_PASSES_PASSES_TD

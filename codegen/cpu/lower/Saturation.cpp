@@ -21,6 +21,7 @@
 
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <optional>
 
 using namespace mlir;
@@ -66,7 +67,11 @@ struct SimplifySaturation : OpRewritePattern<arith::SelectOp> {
 private:
   Value quantized(Floats floats, Value value, float low, float high) const;
 
-  /// reciprocalOf what was asked so far: a block repeats its scale for each of its vectors.
+  /// reciprocalOf, which remembers what was asked so far: a block repeats its scale for each of its
+  /// vectors. Kernels are lowered on many threads by this one pattern.
+  std::optional<Reciprocal> knownReciprocalOf(float scale, float first, float last) const;
+
+  mutable std::mutex mutex;
   mutable std::map<std::tuple<float, float, float>, std::optional<Reciprocal>> reciprocals;
 };
 
@@ -126,6 +131,15 @@ static std::optional<Reciprocal> reciprocalOf(float scale, float low, float high
   return found;
 }
 
+std::optional<Reciprocal> SimplifySaturation::knownReciprocalOf(float scale, float first,
+                                                                float last) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [known, isNew] = reciprocals.try_emplace({scale, first, last});
+  if (isNew)
+    known->second = reciprocalOf(scale, first, last);
+  return known->second;
+}
+
 /// Whole numbers from `low` to `high` that are round(x / scale) + zero point, saturated; null where `value` is something else.
 Value SimplifySaturation::quantized(Floats floats, Value value, float low, float high) const {
   static constexpr float kMostZeroPoint = 256;
@@ -139,10 +153,7 @@ Value SimplifySaturation::quantized(Floats floats, Value value, float low, float
   if (!scale || std::abs(zeroPoint) > kMostZeroPoint || zeroPoint != std::trunc(zeroPoint))
     return {};
   float first = low - zeroPoint, last = high - zeroPoint;
-  auto [known, isNew] = reciprocals.try_emplace({*scale, first, last});
-  if (isNew)
-    known->second = reciprocalOf(*scale, first, last);
-  const std::optional<Reciprocal> &reciprocal = known->second;
+  std::optional<Reciprocal> reciprocal = knownReciprocalOf(*scale, first, last);
   if (!reciprocal)
     return {};
   OpBuilder &b = floats.builder;
