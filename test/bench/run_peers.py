@@ -69,6 +69,14 @@ def workloads():
             raise Failure(f"'{name}' has no module or no inputs")
 
 
+def machine_code():
+    """What the kernels of a workload take, where NVRTC compiles them."""
+    said = run("MLP", script="workloads/estimates.py")
+    row = re.search(r"^  MLP .* rows +1 x +[\d.]+ +\S+ +(\d+) +0 +[\d.]+ +(\d+)$", said, re.M)
+    if not (row and 16 <= int(row[1]) <= 255 and int(row[2]) > 50) and "need NVRTC, which is not installed here" not in said:
+        raise Failure(said)
+
+
 def main():
     cases = Cases()
     with tempfile.TemporaryDirectory() as folder:
@@ -79,6 +87,8 @@ def main():
             gate(folder)
     with cases.case("workloads on the processor"):
         workloads()
+    with cases.case("estimates and machine code of a workload"):
+        machine_code()
     with cases.case("a workload that there is not"):
         if "no workload's name contains" not in run("nothing", script="workloads/measure.py", expect=2):
             raise Failure("another message")

@@ -46,6 +46,7 @@ struct LaunchCount {
   std::vector<std::string> calls; // ... and where it does so unasked: "on sm_90, for N = 512..4096"
   std::string insteadOf;          // of a variant: the kernel whose place it takes ...
   std::string where;              // ... "on sm_90a", "for N*T = 9..64", or both
+  std::optional<int64_t> shared;  // bytes of shared memory of a block, that of the launch with them
 
   std::string callsAsText() const {
     std::string text;
@@ -104,6 +105,17 @@ static std::vector<std::string> describeCalls(const rt::Module &module,
   return calls;
 }
 
+/// Nullopt on a CPU, where launches have no blocks.
+static std::optional<int64_t> sharedBytesOf(const rt::Module &module,
+                                            const schema::Program &program,
+                                            const schema::Launch &launch) {
+  if (program.target() != schema::Target::cuda)
+    return std::nullopt;
+  std::optional<int64_t> dynamic = module.expressions().constant(launch.scratch_bytes());
+  return int64_t(program.kernels()->Get(launch.kernel())->static_shared_bytes()) +
+         dynamic.value_or(0);
+}
+
 static ProgramFacts factsOf(const rt::Module &module, const schema::Program &program) {
   ProgramFacts facts;
   auto count = [&](const auto *commands, bool init) {
@@ -113,6 +125,7 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
       if (const auto *launch = entry->command_as_Launch()) {
         LaunchCount &count = facts.launches[launch->kernel()];
         ++(init ? count.init : count.main);
+        count.shared = sharedBytesOf(module, program, *launch);
         if (launch->product()) {
           count.product = describeProduct(module, *launch->product());
           count.calls = describeCalls(module, *launch->product());
@@ -122,6 +135,7 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
           LaunchCount &other = facts.launches[variant.launch()->kernel()];
           other.insteadOf = program.kernels()->Get(launch->kernel())->name()->str();
           other.where = describeVariant(module, variant);
+          other.shared = sharedBytesOf(module, program, *variant.launch());
         }
       } else {
         ++facts.copies;
@@ -354,6 +368,8 @@ static std::string describeJson(const rt::Module &module) {
           json.string("cublaslt", count.product).string("cublaslt_unasked", count.callsAsText());
         if (!count.insteadOf.empty())
           json.string("in_place_of", count.insteadOf).string("where", count.where);
+        if (count.shared)
+          json.integer("shared_bytes", *count.shared);
         json.integer("launches", count.main)
             .integer("launches_at_load", count.init)
             .beginArray("lines");
