@@ -32,14 +32,17 @@ void addScheduleCuda(OpPassManager &manager, const SelectSchedulesCudaPassOption
   manager.addPass(createBuildKernelsCudaPass());
 }
 
-void addSchedule(OpPassManager &manager, StringRef name, ArrayRef<std::string> force) {
+void addSchedule(OpPassManager &manager, StringRef name, ArrayRef<std::string> force,
+                 bool candidates) {
   if (name == "cuda") {
     SelectSchedulesCudaPassOptions options;
     llvm::append_range(options.force, force);
+    options.candidates = candidates;
     return addScheduleCuda(manager, options);
   }
   SelectSchedulesCpuPassOptions options;
   llvm::append_range(options.force, force);
+  options.candidates = candidates;
   addScheduleCpu(manager, options);
 }
 

@@ -18,9 +18,10 @@ void addScheduleCpu(mlir::OpPassManager &manager,
                     const SelectSchedulesCpuPassOptions &options = {});
 void addScheduleCuda(mlir::OpPassManager &manager,
                      const SelectSchedulesCudaPassOptions &options = {});
-/// The same of the target `name`, cpu or cuda; `force` says how kernels shall run (PlanChoice.h).
+/// The same of the target `name`, cpu or cuda; `force` says how kernels shall run, and `candidates`
+/// that they are to know all plans that they could run by (PlanChoice.h).
 void addSchedule(mlir::OpPassManager &manager, llvm::StringRef name,
-                 llvm::ArrayRef<std::string> force = {});
+                 llvm::ArrayRef<std::string> force = {}, bool candidates = false);
 /// Returns true if the target has a schedule of this name.
 bool hasSchedule(llvm::StringRef target, llvm::StringRef name);
 /// The oracles of cpu and cuda (ir/interfaces/ScheduleOracle.h), for contexts that load the dl

@@ -13,7 +13,9 @@ def SelectSchedulesCpuPass : Pass<"dl-select-schedules-cpu", "::mlir::ModuleOp">
     kernel, which gets the plan with the smallest estimate, and those that lost. Example: test/codegen/cpu/select-schedules-cpu.mlir.
   }];
   let options = [ListOption<"force", "force", "std::string",
-      "KERNEL=SCHEDULE: the schedule of a kernel; *=SCHEDULE: of every kernel that it can run">];
+      "KERNEL=PLAN: the plan of a kernel; *=PLAN: of every kernel that it can run">,
+      Option<"candidates", "candidates", "bool", /*default=*/"false",
+      "Write on each kernel all plans that it could run by, with their numbers">];
   // Costs are counted on what bodies emit.
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -44,7 +46,9 @@ def SelectSchedulesCudaPass : Pass<"dl-select-schedules-cuda", "::mlir::ModuleOp
       Option<"parts", "parts", "bool", /*default=*/"true",
       "Kernels for parts of the shapes beside the one for all of them, where dims are symbolic">,
       ListOption<"force", "force", "std::string",
-      "KERNEL=SCHEDULE: the schedule of a kernel; *=SCHEDULE: of every kernel that it can run">];
+      "KERNEL=PLAN: the plan of a kernel; *=PLAN: of every kernel that it can run">,
+      Option<"candidates", "candidates", "bool", /*default=*/"false",
+      "Write on each kernel all plans that it could run by, with their numbers">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }

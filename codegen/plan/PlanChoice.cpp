@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/plan/PlanChoice.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -18,6 +20,24 @@ const dlx::PlanAttr *bestOf(ArrayRef<dlx::PlanAttr> plans) {
   return best;
 }
 
+std::string nameOf(dlx::PlanAttr plan) {
+  std::string name = plan.getSchedule().str();
+  if (plan.getNumbers())
+    for (NamedAttribute number : plan.getNumbers())
+      name += ":" + number.getName().str() + "=" +
+              std::to_string(cast<IntegerAttr>(number.getValue()).getInt());
+  return name;
+}
+
+void recordCandidates(dlx::KernelOp kernel, SmallVector<dlx::PlanAttr> plans) {
+  llvm::sort(plans, [](dlx::PlanAttr a, dlx::PlanAttr b) {
+    return a.getNs() != b.getNs() ? a.getNs() < b.getNs() : nameOf(a) < nameOf(b);
+  });
+  plans.erase(llvm::unique(plans), plans.end());
+  SmallVector<Attribute> attributes(plans.begin(), plans.end());
+  kernel->setAttr(kCandidatesAttr, ArrayAttr::get(kernel.getContext(), attributes));
+}
+
 static InFlightDiagnostic refuse(Operation *at) {
   InFlightDiagnostic error = at->emitError();
   error.getUnderlyingDiagnostic()->getMetadata().emplace_back(kForcedPlans);
@@ -31,9 +51,38 @@ bool isAboutForcedPlans(Diagnostic &diagnostic) {
   });
 }
 
+/// "tile_m=64", a number of a plan.
+static std::optional<std::pair<StringRef, int64_t>> parseNumber(StringRef text) {
+  auto [name, digits] = text.split('=');
+  int64_t value = 0;
+  if (name.empty() || digits.getAsInteger(10, value))
+    return std::nullopt;
+  return std::pair(name, value);
+}
+
+bool ForcedPlans::Wanted::is(dlx::PlanAttr other) const {
+  if (other.getSchedule() != schedule())
+    return false;
+  SmallVector<StringRef> numbers;
+  plan.split(numbers, ':');
+  return llvm::all_of(ArrayRef(numbers).drop_front(), [&](StringRef text) {
+    auto number = parseNumber(text);
+    return number && other.getNumbers() && other.getNumbers().contains(number->first) &&
+           other.number(number->first) == number->second;
+  });
+}
+
 LogicalResult ForcedPlans::check(ModuleOp target, ArrayRef<StringRef> names) const {
   for (const std::string &entry : entries) {
-    auto [kernel, schedule] = StringRef(entry).split('=');
+    auto [kernel, plan] = StringRef(entry).split('=');
+    auto [schedule, rest] = plan.split(':');
+    SmallVector<StringRef> numbers;
+    if (!rest.empty())
+      rest.split(numbers, ':');
+    for (StringRef number : numbers)
+      if (!parseNumber(number))
+        return refuse(target) << "'" << entry << "': expected a number of the plan after ':', such "
+                              << "as tile_m=64, got '" << number << "'";
     if (!llvm::is_contained(names, schedule)) {
       InFlightDiagnostic error =
           refuse(target) << "'" << entry
@@ -55,21 +104,27 @@ LogicalResult ForcedPlans::check(ModuleOp target, ArrayRef<StringRef> names) con
 ForcedPlans::Wanted ForcedPlans::wantedFor(dlx::KernelOp kernel) const {
   Wanted wanted;
   for (const std::string &entry : entries) {
-    auto [name, schedule] = StringRef(entry).split('=');
+    auto [name, plan] = StringRef(entry).split('=');
     if (name == kernel.getSymName())
-      return {schedule, true};
+      return {plan, true};
     if (name == "*")
-      wanted.schedule = schedule;
+      wanted.plan = plan;
   }
   return wanted;
 }
 
-bool ForcedPlans::concern(dlx::KernelOp kernel) const {
-  return !wantedFor(kernel).schedule.empty();
-}
+bool ForcedPlans::concern(dlx::KernelOp kernel) const { return !wantedFor(kernel).plan.empty(); }
 
 bool ForcedPlans::wants(dlx::KernelOp kernel, StringRef schedule) const {
-  return wantedFor(kernel).schedule == schedule;
+  return wantedFor(kernel).schedule() == schedule;
+}
+
+bool ForcedPlans::wants(dlx::KernelOp kernel, dlx::PlanAttr plan) const {
+  return wantedFor(kernel).is(plan);
+}
+
+bool ForcedPlans::sayNumbers(dlx::KernelOp kernel) const {
+  return wantedFor(kernel).plan.contains(':');
 }
 
 FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel, ArrayRef<dlx::PlanAttr> plans,
@@ -79,23 +134,38 @@ FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel, ArrayRef<dlx:
            << stringifyEnum(kernel.getKind()) << "' has no schedule";
   const dlx::PlanAttr *best = bestOf(plans);
   Wanted wanted = wantedFor(kernel);
-  auto isWanted = [&](dlx::PlanAttr plan) { return plan.getSchedule() == wanted.schedule; };
-  const auto *found = llvm::find_if(plans, isWanted);
-  if (found != plans.end()) {
+  auto isWanted = [&](dlx::PlanAttr plan) { return wanted.is(plan); };
+  const dlx::PlanAttr *found = nullptr;
+  for (const dlx::PlanAttr &plan : plans)
+    if (isWanted(plan) && (!found || plan.getNs() < found->getNs()))
+      found = &plan;
+  if (found) {
     best = found;
   } else if (wanted.isNamed && llvm::none_of(calls, isWanted)) {
     InFlightDiagnostic error = refuse(kernel)
                                << "kernel '" << kernel.getSymName() << "' cannot run by schedule '"
-                               << wanted.schedule << "'; it can by ";
-    llvm::interleaveComma(llvm::concat<const dlx::PlanAttr>(plans, calls), error,
-                          [&](dlx::PlanAttr plan) { error << plan.getSchedule(); });
+                               << wanted.plan << "'; it can by ";
+    // With numbers, the plans of that schedule with theirs; else each schedule.
+    bool hasNumbers = wanted.plan != wanted.schedule();
+    SmallVector<std::string> names;
+    for (dlx::PlanAttr plan : llvm::concat<const dlx::PlanAttr>(plans, calls))
+      if (std::string name = hasNumbers && plan.getSchedule() == wanted.schedule()
+                                 ? nameOf(plan)
+                                 : plan.getSchedule().str();
+          !llvm::is_contained(names, name))
+        names.push_back(name);
+    constexpr size_t kMostNames = 8;
+    llvm::interleaveComma(ArrayRef(names).take_front(kMostNames), error);
+    if (names.size() > kMostNames)
+      error << " and " << names.size() - kMostNames << " more";
     return failure();
   }
+  // Of each other schedule the plan with the smallest estimate.
   SmallVector<Attribute> others;
-  for (const dlx::PlanAttr &plan : plans)
-    if (&plan != best)
+  llvm::SmallDenseSet<StringRef> listed = {best->getSchedule()};
+  for (dlx::PlanAttr plan : llvm::concat<const dlx::PlanAttr>(plans, calls))
+    if (listed.insert(plan.getSchedule()).second)
       others.push_back(plan);
-  llvm::append_range(others, calls);
   kernel.setPlanAttr(*best);
   if (others.empty())
     kernel.removeOtherPlansAttr();

@@ -23,8 +23,18 @@ const dlx::PlanAttr *bestOf(llvm::ArrayRef<dlx::PlanAttr> plans);
 /// module is fine.
 bool isAboutForcedPlans(mlir::Diagnostic &diagnostic);
 
-/// The user's choice of plans: entries KERNEL=SCHEDULE, or *=SCHEDULE for every kernel that this
-/// schedule can run.
+/// How the user names a plan: its schedule and, each after a colon, its numbers:
+/// "tensor_cores:tile_m=64:tile_n=128".
+std::string nameOf(dlx::PlanAttr plan);
+
+/// The attribute of kernels, an array of PlanAttr, with the plans that they could run by, that with
+/// the smallest estimate first, where that is asked for.
+inline constexpr llvm::StringLiteral kCandidatesAttr = "dlc.candidates";
+/// Writes them, each once.
+void recordCandidates(dlx::KernelOp kernel, llvm::SmallVector<dlx::PlanAttr> plans);
+
+/// The user's choice of plans: entries KERNEL=PLAN, or *=PLAN for every kernel that this plan can
+/// run. A plan may have some of its numbers alone, or none.
 class ForcedPlans {
 public:
   explicit ForcedPlans(std::vector<std::string> entries) : entries(std::move(entries)) {}
@@ -36,6 +46,10 @@ public:
   bool concern(dlx::KernelOp kernel) const;
   /// Whether `kernel` shall run by this schedule where it can.
   bool wants(dlx::KernelOp kernel, llvm::StringRef schedule) const;
+  /// Whether it shall run by this plan.
+  bool wants(dlx::KernelOp kernel, dlx::PlanAttr plan) const;
+  /// Whether some entry says numbers of the plan of `kernel`.
+  bool sayNumbers(dlx::KernelOp kernel) const;
   /// Chooses among `plans`, which are in the order of the table: the wanted plan, else the one with
   /// the smallest estimate. Writes it and the others on the kernel, those of `calls` too, which may
   /// take the place of any. Fails where the user named the kernel with a schedule that cannot run it,
@@ -45,8 +59,11 @@ public:
 
 private:
   struct Wanted {
-    llvm::StringRef schedule;
+    llvm::StringRef plan;
     bool isNamed = false; // no other will do
+    llvm::StringRef schedule() const { return plan.split(':').first; }
+    /// Whether `other` is that schedule with these numbers.
+    bool is(dlx::PlanAttr other) const;
   };
   Wanted wantedFor(dlx::KernelOp kernel) const;
 

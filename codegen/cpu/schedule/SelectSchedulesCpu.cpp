@@ -54,6 +54,8 @@ struct SelectSchedulesCpu : impl::SelectSchedulesCpuPassBase<SelectSchedulesCpu>
           plans.push_back(plan);
       if (failed(forced.choose(kernel, plans)))
         return signalPassFailure();
+      if (candidates)
+        recordCandidates(kernel, plans);
     }
   }
 };

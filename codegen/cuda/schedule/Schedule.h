@@ -41,6 +41,9 @@ struct Schedule {
   /// shapes and others; kNeverServes where its code is wrong for some of these. Null: what match()
   /// says of these shapes alone.
   double (*cost)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
+  /// The plans of the schedule with other numbers, tiles for example, that of match() too. Null: there
+  /// is that one alone.
+  llvm::SmallVector<dlx::PlanAttr> (*all)(PlanQuestion &question) = nullptr;
   /// 90 where the code is for sm_90a alone, and takes the place of another plan there; 0 for every
   /// GPU.
   int64_t gpu = 0;

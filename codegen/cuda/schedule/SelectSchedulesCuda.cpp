@@ -43,6 +43,7 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
   }
 
   LogicalResult selectAll(ModuleOp target);
+  dlx::PlanAttr bestWanted(dlx::KernelOp kernel, ArrayRef<dlx::PlanAttr> plans) const;
   FailureOr<const Schedule *> select(dlx::KernelOp kernel, PlanQuestion &question);
   LogicalResult require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch);
   LogicalResult decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch);
@@ -53,15 +54,35 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
 };
 } // namespace
 
+/// All plans by which the kernel could run.
+static SmallVector<dlx::PlanAttr> candidatesOf(PlanQuestion &question) {
+  SmallVector<dlx::PlanAttr> all;
+  for (const Schedule *schedule : schedules()) {
+    dlx::PlanAttr plan = schedule->match(question);
+    if (!plan)
+      continue;
+    all.push_back(plan);
+    if (schedule->all)
+      llvm::append_range(all, schedule->all(question));
+  }
+  return all;
+}
+
 /// Asks all schedules, and writes the plan on `kernel`.
 FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
                                                         PlanQuestion &question) {
   // A plan for one GPU alone takes the place of the kernel's plan there, as a call may.
   SmallVector<dlx::PlanAttr> plans, inItsPlace;
   for (const Schedule *schedule : schedules())
-    if (schedule->gpu == 0 || forced.wants(kernel, schedule->name))
+    if (schedule->gpu == 0 || forced.wants(kernel, schedule->name)) {
+      auto &list = schedule->build && schedule->gpu == 0 ? plans : inItsPlace;
       if (dlx::PlanAttr plan = schedule->match(question))
-        (schedule->build && schedule->gpu == 0 ? plans : inItsPlace).push_back(plan);
+        list.push_back(plan);
+      if (schedule->all && forced.wants(kernel, schedule->name) && forced.sayNumbers(kernel))
+        llvm::append_range(list, schedule->all(question));
+    }
+  if (candidates)
+    recordCandidates(kernel, candidatesOf(question));
   FailureOr<dlx::PlanAttr> plan = forced.choose(kernel, plans, inItsPlace);
   if (failed(plan))
     return failure();
@@ -94,6 +115,17 @@ LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel, gpu::GPUModuleO
   for (RankedTensorType type : needs.workspaces)
     addWorkspace(kernel, type);
   return success();
+}
+
+/// The one of `plans` with the smallest estimate that the user's entry for the kernel names; null
+/// where it names none, which select() refuses.
+dlx::PlanAttr SelectSchedulesCuda::bestWanted(dlx::KernelOp kernel,
+                                              ArrayRef<dlx::PlanAttr> plans) const {
+  SmallVector<dlx::PlanAttr> wanted =
+      llvm::filter_to_vector(plans, [&](dlx::PlanAttr plan) { return forced.wants(kernel, plan); });
+  const auto *best = llvm::min_element(
+      wanted, [](dlx::PlanAttr a, dlx::PlanAttr b) { return a.getNs() < b.getNs(); });
+  return best == wanted.end() ? dlx::PlanAttr() : *best;
 }
 
 /// Whether `part` has all shapes, as far as the ranges of the symbols tell.
@@ -161,8 +193,13 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
                           forced.wants(kernel, kAttentionWgmmaSchedule.name),
        always = hopper == "always" || isForcedOnHopper;
   // A general kernel beside one for Hopper cuts no tile among blocks: that one comes first.
-  if (isContraction && hopper != "never" && (!isForced || isForcedOnHopper))
-    addVariants(kernel, wgmmaPartsOfProduct(question, always), 90);
+  if (isContraction && hopper != "never" && (!isForced || isForcedOnHopper)) {
+    SmallVector<PlannedPart> ofHopper = wgmmaPartsOfProduct(question, always);
+    if (!ofHopper.empty() && isForcedOnHopper && forced.sayNumbers(kernel))
+      if (dlx::PlanAttr plan = bestWanted(kernel, kWgmmaSchedule.all(question)))
+        ofHopper.front().plan = plan;
+    addVariants(kernel, ofHopper, 90);
+  }
   if (isAttention && hopper != "never" && (!isForced || isForcedOnHopper))
     addVariants(kernel, wgmmaPartsOfAttention(question, always), 90);
   if (!isPlanned && failed(select(kernel, question)))

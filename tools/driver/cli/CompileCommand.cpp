@@ -172,9 +172,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                       "File for what --quantize or --precision mixed did to each layer, as JSON");
   command
       ->add_option("--force-plan", options->forcePlan,
-                   "KERNEL=SCHEDULE: how a kernel runs in place of the plan with the smallest "
-                   "estimate; *=SCHEDULE: every kernel that it can run. 'dlc inspect' shows the "
-                   "kernels with their plans and those that lost; may be repeated")
+                   "KERNEL=PLAN: how a kernel runs in place of the plan with the smallest "
+                   "estimate; *=PLAN: every kernel that it can run. A plan is a schedule and, each "
+                   "after a colon, numbers of it, as in tensor_cores:tile_m=64:tile_n=128. 'dlc "
+                   "inspect' shows the kernels with their plans and those that lost; may be "
+                   "repeated")
       ->allow_extra_args(false);
   command->add_option("--plans", options->plans,
                       "Plans that 'dlc tune' measured for this model: they take the place of those "

@@ -52,6 +52,13 @@ struct QuantizationOptions {
   bool biasCorrection = false; // of int8
 };
 
+/// What 'dlc tune' is told of a kernel: its digest (tune/KernelDigest.h), and the plans that it could
+/// run by, as --force-plan names them, with their estimates in nanoseconds, the smallest first.
+struct KernelPlans {
+  std::string digest;
+  std::vector<std::pair<std::string, int64_t>> plans;
+};
+
 struct CompileOptions : QuantizationOptions {
   std::string input;
   std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
@@ -63,7 +70,7 @@ struct CompileOptions : QuantizationOptions {
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
-  std::vector<std::string> forcePlan; // KERNEL=SCHEDULE
+  std::vector<std::string> forcePlan; // KERNEL=PLAN
   std::string plans;                  // a file of 'dlc tune'; empty: none
   // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
   std::string precision = "f32";
@@ -87,8 +94,8 @@ struct CompileOptions : QuantizationOptions {
   bool explain = false;                 // remark on what is not fused
   bool quiet = false;                   // no progress, no closing line
   std::vector<std::string> commandLine; // for repro.sh
-  /// Gets the digest of each kernel (tune/KernelDigest.h) by its name, unless null.
-  std::map<std::string, std::string> *kernelDigests = nullptr;
+  std::map<std::string, KernelPlans> *kernelPlans =
+      nullptr; // gets those of each kernel by its name
 };
 
 /// Where --precision lets a search choose between f32 and 16 bits.
@@ -104,7 +111,7 @@ inline std::string narrowTypeOf(const std::string &precision) {
 struct TuneOptions : CompileOptions {
   DeviceOptions device;            // auto: the target's
   std::vector<std::string> inputs; // as for `dlc run`; the others are random
-  int64_t candidates = 3;          // plans of a kernel that are tried, at most
+  int64_t candidates = 6;          // plans of a kernel that are tried, at most
   double seconds = 1;              // of each round
 };
 

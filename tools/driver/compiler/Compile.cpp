@@ -62,7 +62,9 @@ namespace {
 /// One compile: what it has been asked for, and where it stands.
 class Compilation {
 public:
-  explicit Compilation(const CompileOptions &options) : options(options), trace(options.dumpDir) {}
+  explicit Compilation(const CompileOptions &options) : options(options), trace(options.dumpDir) {
+    plans.found = options.kernelPlans;
+  }
   int run();
 
 private:
@@ -337,7 +339,7 @@ int Compilation::selectTargets() {
 std::vector<std::string> Compilation::forcedPlansOf(StringRef target) const {
   std::vector<std::string> plans;
   for (const std::string &entry : options.forcePlan) {
-    StringRef schedule = StringRef(entry).split('=').second;
+    StringRef schedule = StringRef(entry).split('=').second.split(':').first;
     bool isOfOther = llvm::any_of(options.targets, [&](const std::string &other) {
       return other != target && codegen::hasSchedule(other, schedule);
     });
@@ -355,13 +357,17 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
     manager.addInstrumentation(trace.makeInstrumentation());
   // Of two entries for a kernel the first one counts: the user's own.
   std::vector<std::string> forced = forcedPlansOf(*target.getName());
-  llvm::append_range(forced, plans.entriesFor(target, options.kernelDigests));
-  codegen::addSchedule(manager, *target.getName(), forced);
+  llvm::append_range(forced, plans.entriesFor(target));
+  codegen::addSchedule(manager, *target.getName(), forced,
+                       /*candidates=*/options.kernelPlans != nullptr);
   ScopedDiagnosticHandler handler(target->getContext(), [&](Diagnostic &diagnostic) {
     isPlanRefused |= codegen::isAboutForcedPlans(diagnostic);
     return failure(); // the next handler prints it
   });
-  return manager.run(target);
+  if (failed(manager.run(target)))
+    return failure();
+  plans.takeCandidates(target);
+  return success();
 }
 
 /// A repeated phase leaves no trace of itself but the module. The module is verified at the end of

@@ -36,9 +36,11 @@ static int checkForcedPlans(const CompileOptions &options, Phase first, Phase la
   for (const std::string &entry : options.forcePlan) {
     size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == entry.size())
-      return fail(kUsage, "--force-plan " + entry +
-                              ": expected KERNEL=SCHEDULE, such as linear=tiles, or *=SCHEDULE; "
-                              "'dlc inspect' names kernels and schedules");
+      return fail(
+          kUsage,
+          "--force-plan " + entry +
+              ": expected KERNEL=PLAN, such as linear=tiles or linear=tiles:tile_m=64, or *=PLAN; "
+              "'dlc inspect' names kernels and schedules");
   }
   if (options.forcePlan.empty() && options.plans.empty())
     return kOk;

@@ -3,8 +3,9 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/KernelRoles.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
 
 namespace dlc {
 
@@ -32,30 +33,14 @@ std::map<std::string, KernelRole> rolesOf(const schema::Program &program) {
   return roles;
 }
 
-std::vector<std::string> schedulesOf(const std::map<std::string, KernelRole> &roles,
-                                     const std::string &name, double hopeless) {
-  std::map<std::string, uint64_t> estimates; // ns by schedule
-  auto add = [&](const schema::Plan &plan) {
-    auto [known, isNew] = estimates.insert({plan.schedule()->str(), plan.ns()});
-    known->second = std::min(known->second, plan.ns());
-  };
-  for (const auto &[own, role] : roles) {
-    if (role.launch != name)
-      continue;
-    if (role.kernel->plan())
-      add(*role.kernel->plan());
-    for (uint32_t i = 0; role.kernel->other_plans() && i < role.kernel->other_plans()->size(); ++i)
-      add(*role.kernel->other_plans()->Get(i));
-  }
-  std::vector<std::pair<uint64_t, std::string>> order;
-  for (const auto &[schedule, ns] : estimates)
-    order.emplace_back(ns, schedule);
-  llvm::sort(order);
-  std::vector<std::string> schedules;
-  for (const auto &[ns, schedule] : order)
-    if (double(ns) <= hopeless * double(order.front().first))
-      schedules.push_back(schedule);
-  return schedules;
+std::string planOf(const schema::Kernel &kernel) {
+  if (!kernel.plan())
+    return "";
+  std::string plan = kernel.plan()->schedule()->str();
+  if (kernel.plan()->numbers() && kernel.plan()->numbers()->size())
+    plan += ":" + kernel.plan()->numbers()->str();
+  std::replace(plan.begin(), plan.end(), ' ', ':');
+  return plan;
 }
 
 } // namespace dlc

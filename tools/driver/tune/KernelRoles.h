@@ -7,7 +7,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 namespace dlc {
 
@@ -21,10 +20,8 @@ struct KernelRole {
 /// The kernels that runs of `program` launch, by their names in the package.
 std::map<std::string, KernelRole> rolesOf(const schema::Program &program);
 
-/// The schedules by which the kernels of launch `name` can run, each once, that with the smallest
-/// estimate first; none that is estimated to take more than `hopeless` times as long as it.
-std::vector<std::string> schedulesOf(const std::map<std::string, KernelRole> &roles,
-                                     const std::string &name, double hopeless);
+/// The plan that the kernel has, as --force-plan names it; empty where it has none.
+std::string planOf(const schema::Kernel &kernel);
 
 } // namespace dlc
 

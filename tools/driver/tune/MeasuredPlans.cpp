@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/MeasuredPlans.h"
 
+#include "codegen/plan/PlanChoice.h"
 #include "tools/driver/cli/ExitCode.h"
 #include "tools/driver/tune/KernelDigest.h"
 
@@ -17,29 +18,37 @@ int MeasuredPlans::read(const std::string &file) {
     return kOk;
   path = file;
   int code = kOk;
-  if (auto found = readPlanFile(path, code))
-    plans = std::move(*found);
+  if (auto read = readPlanFile(path, code))
+    plans = std::move(*read);
   return code;
 }
 
-std::vector<std::string> MeasuredPlans::entriesFor(ModuleOp target,
-                                                   std::map<std::string, std::string> *digests) {
+std::vector<std::string> MeasuredPlans::entriesFor(ModuleOp target) {
   std::vector<std::string> entries;
-  if (plans.empty() && !digests)
+  if (plans.empty() && !found)
     return entries;
   for (auto kernel : target.getOps<dlx::KernelOp>()) {
     std::string name = kernel.getSymName().str(), digest = digestOf(kernel);
-    if (digests)
-      (*digests)[name] = digest;
+    if (found)
+      (*found)[name].digest = digest;
     auto plan = llvm::find_if(plans, [&](const MeasuredPlan &one) {
       return one.target == *target.getName() && one.digest == digest;
     });
     if (plan == plans.end())
       continue;
     used.insert(static_cast<size_t>(plan - plans.begin()));
-    entries.push_back(name + "=" + plan->schedule);
+    entries.push_back(name + "=" + plan->plan);
   }
   return entries;
+}
+
+void MeasuredPlans::takeCandidates(ModuleOp target) {
+  if (!found)
+    return;
+  for (auto kernel : target.getOps<dlx::KernelOp>())
+    if (auto candidates = kernel->getAttrOfType<ArrayAttr>(codegen::kCandidatesAttr))
+      for (auto plan : candidates.getAsRange<dlx::PlanAttr>())
+        (*found)[kernel.getSymName().str()].plans.emplace_back(codegen::nameOf(plan), plan.getNs());
 }
 
 std::string MeasuredPlans::unusedIn(ModuleOp module) const {

@@ -3,6 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_TUNE_MEASUREDPLANS_H
 #define DLC_TOOLS_DRIVER_TUNE_MEASUREDPLANS_H
 
+#include "tools/driver/cli/Compiler.h"
 #include "tools/driver/tune/PlanFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,11 +19,15 @@ public:
   int read(const std::string &file);
   bool empty() const { return plans.empty(); }
   /// The plans of the kernels of `target`, whose kernels have none yet, as entries of --force-plan:
-  /// KERNEL=SCHEDULE. `digests`, unless null, gets the digest of each kernel by its name.
-  std::vector<std::string> entriesFor(mlir::ModuleOp target,
-                                      std::map<std::string, std::string> *digests);
+  /// KERNEL=PLAN.
+  std::vector<std::string> entriesFor(mlir::ModuleOp target);
   /// A warning where plans of the targets of `module` are for no kernel of it; empty where none is.
   std::string unusedIn(mlir::ModuleOp module) const;
+
+  /// Where set, entriesFor writes down the digest of each kernel, and takeCandidates its plans.
+  std::map<std::string, KernelPlans> *found = nullptr;
+  /// Takes from the kernels of `target` the plans that selecting schedules has written there.
+  void takeCandidates(mlir::ModuleOp target);
 
 private:
   std::string path;

@@ -90,11 +90,7 @@ int TimedModel::countKernels() {
     const auto &[launch, kernel] = role->second;
     ofRun[launch] += entries[i].microseconds;
     TimedKernel &timed = times[launch].kernel;
-    bool isCall = llvm::StringRef(entries[i].kind) == "cublasLt";
-    timed.schedule = isCall ? "cublaslt" : kernel->plan() ? kernel->plan()->schedule()->str() : "";
-    timed.numbers = !isCall && kernel->plan() && kernel->plan()->numbers()
-                        ? kernel->plan()->numbers()->str()
-                        : "";
+    timed.plan = llvm::StringRef(entries[i].kind) == "cublasLt" ? "cublaslt" : planOf(*kernel);
     timed.lines = linesOf(*kernel);
   }
   for (const auto &[launch, microseconds] : ofRun)

@@ -14,7 +14,7 @@ namespace dlc {
 /// A kernel over the runs of a model: by the name that compilers and people know it by, that of the
 /// program's launch, whichever variant took its place.
 struct TimedKernel {
-  std::string schedule, numbers; // of what ran
+  std::string plan; // that ran, as --force-plan names it
   std::string lines;
   double microseconds = 0; // of all its launches in one run: the median of the runs
 };

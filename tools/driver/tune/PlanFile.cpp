@@ -26,7 +26,7 @@ std::string planFileText(const std::vector<std::string> &remarks,
     text += "# " + remark + "\n";
   text += kHeader.str() + "\n";
   for (const MeasuredPlan &plan : plans)
-    text += (plan.isOwn ? "# " : "") + plan.target + " " + plan.digest + " " + plan.schedule +
+    text += (plan.isOwn ? "# " : "") + plan.target + " " + plan.digest + " " + plan.plan +
             (plan.remark.empty() ? "" : "   # " + plan.remark) + "\n";
   return text;
 }
@@ -64,8 +64,9 @@ bool Reader::readPlan(StringRef line, std::vector<MeasuredPlan> &plans) {
   llvm::SplitString(line, words, " \t\r");
   if (words.size() != 3)
     return refuse(words[std::min<size_t>(words.size() - 1, 3)],
-                  "expected TARGET DIGEST SCHEDULE, such as cpu 5b0c31f29ad44e07 windows");
-  auto [target, digest, schedule] = std::tuple(words[0], words[1], words[2]);
+                  "expected TARGET DIGEST PLAN, such as cpu 5b0c31f29ad44e07 windows");
+  auto [target, digest, plan] = std::tuple(words[0], words[1], words[2]);
+  StringRef schedule = plan.split(':').first;
   if (target != "cpu" && target != "cuda")
     return refuse(target, "expected the target of the kernel, cpu or cuda, got '" + target + "'");
   if (!isDigest(digest))
@@ -74,12 +75,12 @@ bool Reader::readPlan(StringRef line, std::vector<MeasuredPlan> &plans) {
   if (!codegen::hasSchedule(target, schedule))
     return refuse(schedule, "target " + target + " has no schedule '" + schedule +
                                 "'; 'dlc tune' writes this file anew for this version of dlc");
-  auto same = [&](const MeasuredPlan &plan) {
-    return plan.target == target && plan.digest == digest;
+  auto same = [&](const MeasuredPlan &other) {
+    return other.target == target && other.digest == digest;
   };
   if (llvm::any_of(plans, same))
     return refuse(digest, "this kernel has a plan above already; expected one for each kernel");
-  plans.push_back({target.str(), digest.str(), schedule.str(), ""});
+  plans.push_back({target.str(), digest.str(), plan.str(), ""});
   return true;
 }
 

@@ -4,7 +4,7 @@
 // `dlc tune` writes this file and `dlc compile --plans` reads it. Its first line that is no comment is
 // "dlc-plans 1"; each one after it is a plan:
 //
-//     TARGET DIGEST SCHEDULE
+//     TARGET DIGEST PLAN
 //     cpu 5b0c31f29ad44e07 windows   # conv2d_relu: 33.0 us, by panels 41.2
 //
 // '#' begins a comment; so is a kernel whose own plan is the fastest. The digest is that of the kernel (KernelDigest.h), so that a plan serves every
@@ -24,7 +24,7 @@ namespace dlc {
 struct MeasuredPlan {
   std::string target; // cpu or cuda
   std::string digest; // 16 hexadecimal digits
-  std::string schedule;
+  std::string plan;   // a schedule and numbers of it, as --force-plan names them
   std::string remark; // for people; empty where the plan was read
   bool isOwn = false; // what the kernel has without the file: written as a comment
 };

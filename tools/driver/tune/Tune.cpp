@@ -4,8 +4,6 @@
 #include "tools/driver/tune/Tune.h"
 
 #include "tools/driver/cli/Output.h"
-#include "tools/driver/run/Package.h"
-#include "tools/driver/tune/KernelRoles.h"
 #include "tools/driver/tune/PairedRuns.h"
 #include "tools/driver/tune/PlanFile.h"
 
@@ -22,7 +20,7 @@ namespace dlc {
 namespace {
 
 /// A plan is tried only where it is estimated to take at most this many times the fastest one.
-constexpr double kHopeless = 5;
+constexpr double kHopeless = 3;
 /// A plan must be faster by this share to take another's place: two runs of one kernel differ by as
 /// much.
 constexpr double kLeastGain = 0.05;
@@ -67,7 +65,7 @@ private:
   void showProgress(const std::string &what) const;
   /// Compiles the model to `file`, its kernels by `forced` plans.
   int compile(const std::string &file, std::vector<std::string> forced,
-              std::map<std::string, std::string> *digests = nullptr) const;
+              std::map<std::string, KernelPlans> *found = nullptr) const;
   PairedRuns runsOf(const std::string &other) const;
   int listKernels();
   int tryRound(size_t round, size_t rounds);
@@ -79,7 +77,7 @@ private:
   std::string deviceName, target;
   WorkFolder folder;
   std::string ownFile; // the model by its own plans
-  std::map<std::string, std::string> digests;
+  std::map<std::string, KernelPlans> plans;
   std::vector<TunedKernel> kernels;
 };
 
@@ -113,12 +111,12 @@ int Tuning::prepare() {
 }
 
 int Tuning::compile(const std::string &file, std::vector<std::string> forced,
-                    std::map<std::string, std::string> *found) const {
+                    std::map<std::string, KernelPlans> *found) const {
   CompileOptions one = options;
   one.output = file;
   one.quiet = true;
   one.forcePlan = std::move(forced);
-  one.kernelDigests = found;
+  one.kernelPlans = found;
   return kLinkedCompiler.compile(one);
 }
 
@@ -156,7 +154,7 @@ static int checkShapes(dlc_module *module) {
 int Tuning::listKernels() {
   showProgress("compiling");
   ownFile = folder.file("own.bin");
-  if (int code = compile(ownFile, {}, &digests))
+  if (int code = compile(ownFile, {}, &plans))
     return code;
   {
     Session session;
@@ -170,18 +168,13 @@ int Tuning::listKernels() {
   KernelTimes own, again;
   if (int code = runsOf(ownFile).timeKernels(own, again))
     return code;
-  int code = kOk;
-  auto package = openPackage(ownFile, code);
-  if (!package)
-    return code;
-  const auto *program =
-      programOf(*package, target == "cpu" ? schema::Target::cpu : schema::Target::cuda);
-  std::map<std::string, KernelRole> roles = rolesOf(*program);
   for (const auto &[name, timed] : own) {
-    TunedKernel kernel{name, digests[name], timed, schedulesOf(roles, name, kHopeless), {}, 0};
-    llvm::erase(kernel.candidates, timed.schedule);
-    if (kernel.candidates.size() > static_cast<size_t>(options.candidates))
-      kernel.candidates.resize(static_cast<size_t>(options.candidates));
+    const KernelPlans &known = plans[name];
+    TunedKernel kernel{name, known.digest, timed, {}, {}, 0};
+    for (const auto &[plan, ns] : known.plans)
+      if (plan != timed.plan && double(ns) <= kHopeless * double(known.plans.front().second) &&
+          kernel.candidates.size() < static_cast<size_t>(options.candidates))
+        kernel.candidates.push_back(plan);
     if (!kernel.candidates.empty())
       kernels.push_back(std::move(kernel));
   }
@@ -207,7 +200,7 @@ int Tuning::tryRound(size_t round, size_t rounds) {
     if (round >= kernel.candidates.size())
       continue;
     const TimedKernel &one = own[kernel.name], &other = others[kernel.name];
-    if (other.schedule != kernel.candidates[round] || other.microseconds <= 0)
+    if (other.plan != kernel.candidates[round] || other.microseconds <= 0)
       continue; // it cannot run so here
     double gain = one.microseconds / other.microseconds,
            known = kernel.best ? kernel.ownBesideBest / kernel.best->microseconds
@@ -224,7 +217,7 @@ std::vector<std::string> Tuning::foundPlans() const {
   std::vector<std::string> plans;
   for (const TunedKernel &kernel : kernels)
     if (kernel.best)
-      plans.push_back(kernel.name + "=" + kernel.best->schedule);
+      plans.push_back(kernel.name + "=" + kernel.best->plan);
   return plans;
 }
 
@@ -241,7 +234,7 @@ int Tuning::finish() {
       return code;
   }
   showProgress("");
-  std::vector<MeasuredPlan> plans;
+  std::vector<MeasuredPlan> measured;
   std::string table;
   // What saves most comes first.
   llvm::sort(kernels, [](const TunedKernel &a, const TunedKernel &b) {
@@ -253,17 +246,17 @@ int Tuning::finish() {
   });
   for (const TunedKernel &kernel : kernels) {
     if (!kernel.best) {
-      plans.push_back({target, kernel.digest, kernel.own.schedule,
-                       llvm::formatv("{0}: {1:F1} us, no other plan is faster ({2})", kernel.name,
-                                     kernel.own.microseconds, kernel.own.lines),
-                       /*isOwn=*/true});
+      measured.push_back({target, kernel.digest, kernel.own.plan,
+                          llvm::formatv("{0}: {1:F1} us, no other plan is faster ({2})",
+                                        kernel.name, kernel.own.microseconds, kernel.own.lines),
+                          /*isOwn=*/true});
       continue;
     }
     std::string text =
         llvm::formatv("{0}: {1:F1} us, by {2} {3:F1} ({4})", kernel.name, kernel.best->microseconds,
-                      kernel.own.schedule, kernel.ownBesideBest, kernel.own.lines);
-    table += llvm::formatv("  {0,-16} {1}\n", kernel.best->schedule, text);
-    plans.push_back({target, kernel.digest, kernel.best->schedule, std::move(text)});
+                      kernel.own.plan, kernel.ownBesideBest, kernel.own.lines);
+    table += "  " + text + "\n    " + kernel.best->plan + "\n";
+    measured.push_back({target, kernel.digest, kernel.best->plan, std::move(text)});
   }
   std::vector<std::string> remarks = {
       "Plans that 'dlc tune' measured; 'dlc compile --plans' takes them.",
@@ -277,7 +270,7 @@ int Tuning::finish() {
                           "the model takes {3:F3} ms by the estimates and {4:F3} ms by these plans",
                           deviceName, found.size(), kernels.size(), own, tuned)
                 .str();
-  if (int code = writeFile(options.output, planFileText(remarks, plans)))
+  if (int code = writeFile(options.output, planFileText(remarks, measured)))
     return code;
   return options.quiet ? int(kOk) : finishOutput(table + sum + "\n");
 }

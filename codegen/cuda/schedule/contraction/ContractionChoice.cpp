@@ -189,25 +189,53 @@ static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const 
   return best;
 }
 
+static std::span<const ProductTile> tilesOf(ProductUnit unit) {
+  if (unit == ProductUnit::floats)
+    return kFloatTiles;
+  return kTensorCoreTiles;
+}
+
+/// The tile of the table as it would be for this shape; nullopt where it cannot be.
+static std::optional<ProductTile> fittedTile(ProductTile tile, ProductUnit unit,
+                                             const ProductShape &shape) {
+  tile.unit = unit;
+  // The units of floats finish 32 rows of each warp at a time.
+  bool holdsWindows = unit == ProductUnit::floats && 32 % shape.window != 0
+                          ? tile.m / tile.warpsM == 32
+                          : tile.m >= shape.window;
+  if (!holdsWindows)
+    return std::nullopt;
+  if (unit == ProductUnit::tensorCores)
+    tile.k = tile.k * 2 / shape.elementBytes;
+  // A ring longer than the sum would stay empty.
+  int64_t steps = std::max<int64_t>(1, divideCeilSigned(shape.k, tile.k));
+  tile.stages = std::clamp<int64_t>(steps + 1, 2, tile.stages);
+  return tile;
+}
+
+std::vector<ProductTile> tilesFor(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
+                                  bool maySplit) {
+  std::vector<ProductTile> tiles;
+  for (const ProductTile &listed : tilesOf(unit)) {
+    std::optional<ProductTile> tile = fittedTile(listed, unit, shape);
+    if (!tile)
+      continue;
+    tiles.push_back(*tile);
+    if (ProductTile split = maySplit ? splitTile(*tile, shape, gpu) : *tile; split.parts > 1)
+      tiles.push_back(split);
+  }
+  return tiles;
+}
+
 ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
                        bool maySplit) {
   ProductTile best = {}, bestSplit = {};
   double least = 0, leastSplit = 0;
-  auto tiles = unit == ProductUnit::floats ? std::span<const ProductTile>(kFloatTiles)
-                                           : std::span<const ProductTile>(kTensorCoreTiles);
-  for (ProductTile tile : tiles) {
-    tile.unit = unit;
-    // The units of floats finish 32 rows of each warp at a time.
-    bool holdsWindows = unit == ProductUnit::floats && 32 % shape.window != 0
-                            ? tile.m / tile.warpsM == 32
-                            : tile.m >= shape.window;
-    if (!holdsWindows)
+  for (const ProductTile &listed : tilesOf(unit)) {
+    std::optional<ProductTile> fitted = fittedTile(listed, unit, shape);
+    if (!fitted)
       continue;
-    if (unit == ProductUnit::tensorCores)
-      tile.k = tile.k * 2 / shape.elementBytes;
-    // A ring longer than the sum would stay empty.
-    int64_t steps = std::max<int64_t>(1, divideCeilSigned(shape.k, tile.k));
-    tile.stages = std::clamp<int64_t>(steps + 1, 2, tile.stages);
+    const ProductTile &tile = *fitted;
     double clocks = estimatedClocks(tile, shape, gpu);
     if (best.m == 0 || clocks < least) {
       best = tile;

@@ -10,7 +10,9 @@
 #include "ir/machine/GpuModel.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace dlc::codegen {
 
@@ -86,6 +88,9 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
 std::span<const WgmmaTile> wgmmaTiles();
 /// The tiles of tensor cores that are tried, from large to small; `k` in 16-bit elements.
 std::span<const ProductTile> tensorCoreTiles();
+/// The tiles of `unit` that chooseTile would choose among, as they would be for this shape.
+std::vector<ProductTile> tilesFor(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
+                                  bool maySplit);
 /// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks. `maySplit`: several blocks may share
 /// a tile, where that is estimated to save a good part of the time and all of them are busy at once.
 ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,

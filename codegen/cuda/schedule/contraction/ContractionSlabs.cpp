@@ -24,6 +24,8 @@ public:
     tellsLoops = true;
   }
   dlx::PlanAttr plan(const std::optional<ProductTile> &wanted) const;
+  /// The plans of all tiles.
+  SmallVector<dlx::PlanAttr> plans() const;
   void run(const ProductTile &tile);
 
 private:
@@ -91,6 +93,14 @@ dlx::PlanAttr SlabSchedule::plan(const std::optional<ProductTile> &wanted) const
   return dlx::PlanAttr::get(k.b.getContext(),
                             isOfFloats ? kFloatUnitsSchedule.name : kTensorCoresSchedule.name,
                             clocks / k.gpu().gigahertz, numbers);
+}
+
+SmallVector<dlx::PlanAttr> SlabSchedule::plans() const {
+  SmallVector<dlx::PlanAttr> all;
+  for (const ProductTile &tile : tilesFor(unit, shape(), k.gpu(), mayShareTiles()))
+    if (dlx::PlanAttr one = plan(tile))
+      all.push_back(one);
+  return all;
 }
 
 void SlabSchedule::run(const ProductTile &tile) {
@@ -179,14 +189,19 @@ bool suitsFloatUnits(const Contraction &c) {
          c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
 }
 
-dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
-                          const std::optional<ProductTile> &tile) {
+/// Whether the schedule of `unit` runs the kernel.
+static bool suits(PlanQuestion &question, ProductUnit unit) {
   Contraction *c = question.product();
   if (question.kind() != dlx::KernelKind::contraction || !c)
-    return {};
-  bool suits =
-      unit == ProductUnit::floats ? suitsFloatUnits(*c) : suitsTensorCores(*c, question.allowsTf32);
-  return suits ? SlabSchedule(*c, unit).plan(tile) : dlx::PlanAttr();
+    return false;
+  return unit == ProductUnit::floats ? suitsFloatUnits(*c)
+                                     : suitsTensorCores(*c, question.allowsTf32);
+}
+
+dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
+                          const std::optional<ProductTile> &tile) {
+  return suits(question, unit) ? SlabSchedule(*question.product(), unit).plan(tile)
+                               : dlx::PlanAttr();
 }
 
 static ProductTile tileOf(dlx::PlanAttr plan, ProductUnit unit) {
@@ -208,6 +223,11 @@ static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUni
 template <ProductUnit unit> static dlx::PlanAttr match(PlanQuestion &question) {
   return planOfTiles(question, unit, {});
 }
+template <ProductUnit unit> static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {
+  if (!suits(question, unit))
+    return {};
+  return SlabSchedule(*question.product(), unit).plans();
+}
 template <ProductUnit unit> static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
   dlx::PlanAttr same = planOfTiles(question, unit, tileOf(plan, unit));
   return same ? double(same.getNs()) : kNeverServes;
@@ -216,11 +236,11 @@ template <ProductUnit unit> static LogicalResult build(KernelBuilder &k, dlx::Pl
   return buildTiles(k, plan, unit);
 }
 
-constinit const Schedule kTensorCoresSchedule = {"tensor_cores", match<ProductUnit::tensorCores>,
-                                                 build<ProductUnit::tensorCores>, operandsOfProduct,
-                                                 cost<ProductUnit::tensorCores>};
-constinit const Schedule kFloatUnitsSchedule = {"float_units", match<ProductUnit::floats>,
-                                                build<ProductUnit::floats>, operandsOfProduct,
-                                                cost<ProductUnit::floats>};
+constinit const Schedule kTensorCoresSchedule = {
+    "tensor_cores",    match<ProductUnit::tensorCores>, build<ProductUnit::tensorCores>,
+    operandsOfProduct, cost<ProductUnit::tensorCores>,  all<ProductUnit::tensorCores>};
+constinit const Schedule kFloatUnitsSchedule = {
+    "float_units",     match<ProductUnit::floats>, build<ProductUnit::floats>,
+    operandsOfProduct, cost<ProductUnit::floats>,  all<ProductUnit::floats>};
 
 } // namespace dlc::codegen

@@ -307,6 +307,14 @@ WgmmaTile wgmmaTileOf(dlx::PlanAttr plan) {
           plan.number("early")};
 }
 
+static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {
+  SmallVector<dlx::PlanAttr> plans;
+  for (const WgmmaTile &tile : wgmmaTiles())
+    if (dlx::PlanAttr plan = planOfWgmma(question, tile))
+      plans.push_back(plan);
+  return plans;
+}
+
 static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
   dlx::PlanAttr same = planOfWgmma(question, wgmmaTileOf(plan));
   return same ? double(same.getNs()) : kNeverServes;
@@ -325,6 +333,7 @@ constinit const Schedule kWgmmaSchedule = {.name = "wgmma",
                                            .build = build,
                                            .requirements = operandsOfProduct,
                                            .cost = cost,
+                                           .all = all,
                                            .gpu = 90};
 
 } // namespace dlc::codegen
