@@ -176,9 +176,13 @@ def flat(results):
 
 
 def seeded_module(torch, make):
-    """A network with seeded weights, and means of batch norms that are not zero: else these norms would change nothing."""
+    """A network with seeded weights, and means of batch norms and matrices that are not zero: else these norms would change nothing, and
+    the head of a ViT would make zeros of whatever it got."""
     torch.manual_seed(1)
     module = make().eval()
+    for parameter in module.parameters():
+        if parameter.dim() > 1 and not parameter.any():
+            torch.nn.init.normal_(parameter, std=0.02)
     for name, buffer in module.named_buffers():
         if name.endswith("running_mean"):
             buffer.copy_(torch.randn(buffer.shape) * 0.1)
