@@ -82,8 +82,7 @@ void ThreadPool::start() {
   }
 }
 
-/// Pieces of a phase at most: one bit of a word each.
-static constexpr int64_t kMostPieces = 64;
+static constexpr int64_t kWordBits = 64;
 
 void ThreadPool::run(int64_t tiles, int64_t phases, bool wide, Body jobBody, void *jobState) {
   if (tiles <= 0)
@@ -96,15 +95,8 @@ void ThreadPool::run(int64_t tiles, int64_t phases, bool wide, Body jobBody, voi
 
   body = jobBody;
   state = jobState;
-  hasPhases = phases > 1;
-  if (!hasPhases) {
-    // Four pieces a thread even out unequal tiles and late workers.
-    piece = std::max<int64_t>(1, tiles / (int64_t(threads) * 4));
-    first = 0;
-    count.store(tiles, std::memory_order_relaxed);
-    return runJob();
-  }
-  piece = (tiles + kMostPieces - 1) / kMostPieces;
+  // Four pieces a thread even out unequal tiles and late workers.
+  pieces = std::min({tiles, int64_t(threads) * 4, int64_t(taken.size()) * kWordBits});
   count.store(tiles, std::memory_order_relaxed);
   for (first = 0; first < tiles * phases; first += tiles)
     runJob();
@@ -112,7 +104,8 @@ void ThreadPool::run(int64_t tiles, int64_t phases, bool wide, Body jobBody, voi
 
 void ThreadPool::runJob() {
   next.store(0, std::memory_order_relaxed);
-  taken.store(0, std::memory_order_relaxed);
+  for (int64_t word = 0; word * kWordBits < pieces; ++word)
+    taken[word].store(0, std::memory_order_relaxed);
   slots.store(1, std::memory_order_relaxed);
   uint64_t number =
       (job.load(std::memory_order_relaxed) | kHelperMask | kOpen) + 1; // the next kNextJob
@@ -131,35 +124,25 @@ void ThreadPool::runJob() {
       sched_yield(); // a helper still computes its last piece
 }
 
-/// Each thread begins with pieces that are its own in all phases, in their order, and then takes
+/// Each thread begins with the pieces that are its own in all jobs, in their order, and then takes
 /// those of others, from their last ones on.
-void ThreadPool::takeOwnPieces(int slot, int number) {
-  int64_t tiles = count.load(std::memory_order_relaxed), pieces = (tiles + piece - 1) / piece;
+void ThreadPool::takePieces(int slot, int number) {
+  int64_t tiles = count.load(std::memory_order_relaxed);
   auto take = [&](int64_t at) {
-    uint64_t bit = uint64_t(1) << at;
-    if (taken.load(std::memory_order_relaxed) & bit ||
-        taken.fetch_or(bit, std::memory_order_relaxed) & bit)
+    std::atomic<uint64_t> &word = taken[at / kWordBits];
+    uint64_t bit = uint64_t(1) << at % kWordBits;
+    if (word.load(std::memory_order_relaxed) & bit ||
+        word.fetch_or(bit, std::memory_order_relaxed) & bit)
       return;
-    next.fetch_add(piece, std::memory_order_relaxed);
-    body(state, first + at * piece, first + std::min((at + 1) * piece, tiles), slot);
+    int64_t begin = at * tiles / pieces, end = (at + 1) * tiles / pieces;
+    next.fetch_add(end - begin, std::memory_order_relaxed);
+    body(state, first + begin, first + end, slot);
   };
   int64_t begin = pieces * number / threads, end = pieces * (number + 1) / threads;
   for (int64_t at = begin; at < end; ++at)
     take(at);
   for (int64_t at = pieces - 1; at >= 0; --at)
     take(at);
-}
-
-void ThreadPool::takePieces(int slot, int number) {
-  if (hasPhases)
-    return takeOwnPieces(slot, number);
-  int64_t tiles = count.load(std::memory_order_relaxed);
-  for (;;) {
-    int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
-    if (begin >= tiles)
-      return;
-    body(state, begin, std::min(begin + piece, tiles), slot);
-  }
 }
 
 bool ThreadPool::joinJob() {

@@ -4,6 +4,7 @@
 #ifndef DLC_RUNTIME_CPU_THREADPOOL_H
 #define DLC_RUNTIME_CPU_THREADPOOL_H
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -36,12 +37,13 @@ public:
   /// Computes some of the tiles; `slot` < size() differs among threads that run at the same time.
   using Body = void (*)(void *state, int64_t begin, int64_t end, int slot);
 
-  /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A job that is not `wide`
-  /// stays on the caller: waking others would cost more than it gains.
+  /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A thread begins with
+  /// its own part of the range, which is the same in each job, and then helps others: what one job
+  /// writes a part of, the next one finds in the same cache. A job that is not `wide` stays on the
+  /// caller: waking others would cost more than it gains.
   void run(int64_t count, bool wide, Body body, void *state) { run(count, 1, wide, body, state); }
   /// The same for each of `phases` ranges of `count`, which follow each other: no piece of one
-  /// begins before all of the one before are done. A thread takes the same pieces of each phase
-  /// while others keep up with it, so that what these read stays in its cache.
+  /// begins before all of the one before are done.
   void run(int64_t count, int64_t phases, bool wide, Body body, void *state);
 
 private:
@@ -49,7 +51,6 @@ private:
   void work(int number);
   void runJob();
   void takePieces(int slot, int number);
-  void takeOwnPieces(int slot, int number);
   bool joinJob();
 
   // One word tells the state of the job: its number, whether it takes helpers, how many it has.
@@ -62,7 +63,7 @@ private:
 
   alignas(64) std::atomic<uint64_t> job{0};
   alignas(64) std::atomic<int64_t> next{0};
-  std::atomic<int64_t> count{0}; ///< of tiles, or of a phase's pieces
+  std::atomic<int64_t> count{0}; ///< of tiles, in each phase
   std::atomic<int> slots{0};
   alignas(64) std::atomic<uint32_t> wakeups{0};
   std::atomic<int> sleepers{0};
@@ -70,9 +71,8 @@ private:
   // Written while the job is closed and has no helpers.
   Body body = nullptr;
   void *state = nullptr;
-  int64_t piece = 1, first = 0; ///< tiles of a piece; the first tile of the phase
-  bool hasPhases = false;
-  std::atomic<uint64_t> taken{0}; ///< pieces of the phase, a bit each
+  int64_t pieces = 1, first = 0;                    ///< of a phase; its first tile
+  std::array<std::atomic<uint64_t>, 16> taken = {}; ///< pieces of the phase, a bit each
 };
 
 } // namespace dlc::cpu

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <set>
 #include <sys/wait.h>
 #include <thread>
@@ -99,6 +100,57 @@ TEST(ThreadPool, PhasesHaveEachTileOnce) {
   Tally tally(7 * 100, 3);
   pool.run(7, 100, true, Tally::body, &tally);
   tally.check();
+}
+
+/// The first tiles that threads take, each of which waits until all have come.
+struct FirstTiles {
+  static constexpr int kThreads = 3;
+  std::mutex mutex;
+  std::set<int64_t> begins;
+  std::set<std::thread::id> seen;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  static void body(void *state, int64_t begin, int64_t /*end*/, int /*slot*/) {
+    auto &tiles = *static_cast<FirstTiles *>(state);
+    {
+      std::lock_guard lock(tiles.mutex);
+      if (!tiles.seen.insert(std::this_thread::get_id()).second)
+        return; // it has taken one
+      tiles.begins.insert(begin);
+    }
+    while (!tiles.areAll() &&
+           std::chrono::steady_clock::now() - tiles.start < std::chrono::seconds(20))
+      std::this_thread::yield();
+  }
+  bool areAll() {
+    std::lock_guard lock(mutex);
+    return seen.size() == kThreads;
+  }
+};
+
+TEST(ThreadPool, ThreadsBeginWithTheirOwnPartOfEachJob) {
+  ThreadPool pool(FirstTiles::kThreads);
+  for (int64_t tiles : {3, 30, 31, 1000}) {
+    FirstTiles first;
+    pool.run(tiles, true, FirstTiles::body, &first);
+    if (first.seen.size() < FirstTiles::kThreads)
+      GTEST_SKIP() << "the system gives fewer threads";
+    // Of twelve pieces, or of as many as there are tiles.
+    int64_t pieces = std::min<int64_t>(tiles, 12);
+    std::set<int64_t> expected;
+    for (int64_t thread = 0; thread < FirstTiles::kThreads; ++thread)
+      expected.insert(pieces * thread / FirstTiles::kThreads * tiles / pieces);
+    EXPECT_EQ(first.begins, expected) << tiles << " tiles";
+  }
+}
+
+TEST(ThreadPool, MoreThreadsThanPiecesOfAWord) {
+  ThreadPool pool(20);
+  for (int64_t tiles : {1, 19, 64, 65, 80, 999}) {
+    Tally tally(tiles * 3, 20);
+    pool.run(tiles, 3, true, Tally::body, &tally);
+    tally.check();
+  }
 }
 
 TEST(ThreadPool, ManySmallJobs) {

@@ -16,6 +16,8 @@ namespace dlc::codegen {
 /// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
 static constexpr int64_t kChunkRows = 48;
 static constexpr int64_t kMostByteRows = 64;
+/// Of so many chunks it does not matter that the last one is smaller.
+static constexpr int64_t kManyChunks = 32;
 /// The same where panels are put together in scratch memory for each chunk, since few steps fill the bytes of a lane.
 static constexpr int64_t kMostShortRows = 256;
 /// Of a chunk whose rows are a symbol, however few of them are usual.
@@ -29,6 +31,25 @@ static int64_t wholeChunkOf(int64_t count, AffineExpr innermostSteps) {
       if (rows % multiple == 0 && count % rows == 0)
         return rows;
   return kChunkRows;
+}
+
+/// The rows of a chunk where there are `count`, not many: few are computed twice at the ends of chunks,
+/// whose blocks have about 8 rows with AVX-512 and 6 with AVX2, and the last chunk has not much less
+/// work than the others, for threads that share them.
+static int64_t evenChunkOf(int64_t count) {
+  auto computed = [&](int64_t rows, int64_t mostOfBlock) {
+    int64_t block = llvm::divideCeil(rows, llvm::divideCeil(rows, mostOfBlock)),
+            rest = count % rows;
+    return count / rows * llvm::alignTo(rows, block) + llvm::alignTo(rest, block);
+  };
+  int64_t best = kChunkRows, least = INT64_MAX;
+  for (int64_t rows = kChunkRows; rows > kChunkRows / 2; --rows) {
+    int64_t missing = llvm::alignTo(count, rows) - count;
+    int64_t cost = computed(rows, 8) + computed(rows, 6) + missing / 2;
+    if (cost < least)
+      best = rows, least = cost;
+  }
+  return best;
 }
 
 ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
@@ -78,8 +99,12 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   if (usualRows == 0)
     chunkRows = 1;
   // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the rows has none.
-  if (auto count = dl::asConstant(numRows); parts.bytes && count && *count >= 4 * kChunkRows)
-    chunkRows = wholeChunkOf(*count, nest.reduction[parts.reduction.back()]);
+  if (auto count = dl::asConstant(numRows); count && *count >= 4 * kChunkRows) {
+    if (parts.bytes)
+      chunkRows = wholeChunkOf(*count, nest.reduction[parts.reduction.back()]);
+    else if (*count < kManyChunks * kChunkRows)
+      chunkRows = evenChunkOf(*count);
+  }
   // Other sizes than the usual one will come: a chunk of a row would read all of w for each of theirs.
   if (!dl::asConstant(numRows))
     chunkRows = std::max(chunkRows, kLeastSymbolicRows);

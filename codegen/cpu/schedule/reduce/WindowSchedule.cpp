@@ -29,6 +29,11 @@ static constexpr int64_t kMostNeighbours = 8, kMostNeighboursAvx2 = 4;
 static constexpr int64_t kMostTaps = 16;
 /// Channels of a tile: the filters of so many lie in the first cache.
 static constexpr int64_t kTileChannels = 128;
+/// Tiles along the height of an image, about: enough for threads to share evenly, and of several
+/// rows, whose windows meet.
+static constexpr int64_t kTilesOfHeight = 8;
+/// Rows of a tile where the height is a symbol.
+static constexpr int64_t kSymbolicRows = 4;
 
 namespace {
 
@@ -63,6 +68,7 @@ public:
   CpuLaunch run();
 
 private:
+  void emitRow(Value from, Value to);
   void emitBlock(AffineExpr first, Value from, Value to);
   SmallVector<Value> reduceRows(unsigned depth, SmallVector<Value> sums);
   SmallVector<Value> addTaps(SmallVector<Value> sums);
@@ -192,30 +198,50 @@ WindowSchedule::WindowSchedule(CpuKernel &kernel, WindowLoops found)
   blocks = loops.blocks(most);
 }
 
+/// Tiles lie in the order of memory, rows before channels: threads that share them have the same part
+/// of an image as in the products around this kernel, and find it in their own caches.
 CpuLaunch WindowSchedule::run() {
   AffineExpr channels = nest.parallel[loops.channel], chunks = channels.ceilDiv(kTileChannels);
-  SmallVector<AffineExpr> variables = {k.math.addLoop(chunks)}, extents = {chunks};
-  for (int64_t dim : loops.outer) {
+  AffineExpr rows = nest.parallel[loops.outer.back()];
+  auto height = dl::asConstant(rows);
+  int64_t rowsOfTile =
+      height ? std::max<int64_t>(1, llvm::divideCeil(*height, kTilesOfHeight)) : kSymbolicRows;
+  AffineExpr parts = rows.ceilDiv(rowsOfTile);
+  SmallVector<AffineExpr> variables, extents;
+  for (int64_t dim : ArrayRef(loops.outer).drop_back()) {
     variables.push_back(loops.parallel[dim]);
     extents.push_back(nest.parallel[dim]);
   }
+  AffineExpr part = k.math.addLoop(parts), chunk = k.math.addLoop(chunks);
+  variables.append({part, chunk});
+  extents.append({parts, chunks});
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
     k.delinearize(tile, variables, extents);
-    Value from = k.value(variables.front() * kTileChannels);
+    Value from = k.value(chunk * kTileChannels);
     Value to = k.smaller(k.add(from, k.index(kTileChannels)), k.value(channels));
-    emitBlock(k.math.constant(0), from, to);
-    if (blocks > 2) {
-      AffineExpr at = k.math.addLoop(k.math.constant((blocks - 3) * neighbours + 1));
-      k.forEach(k.index(0), k.index((blocks - 2) * neighbours), neighbours, [&](Value next) {
-        k.math.bindLoop(at, next);
-        emitBlock(at + neighbours, from, to);
-      });
-    }
-    // The last block may compute some of the one before it again.
-    if (blocks > 1)
-      emitBlock(k.math.constant(loops.positions - neighbours), from, to);
+    Value first = k.value(part * rowsOfTile);
+    Value end = k.smaller(k.add(first, k.index(rowsOfTile)), k.value(rows));
+    k.forEach(first, end, 1, [&](Value row) {
+      k.math.bindLoop(loops.parallel[loops.outer.back()], row);
+      emitRow(from, to);
+    });
   });
   return {dl::normalize(dl::product(extents, k.builder.getContext()))};
+}
+
+/// The channels from `from` to `to` of a row.
+void WindowSchedule::emitRow(Value from, Value to) {
+  emitBlock(k.math.constant(0), from, to);
+  if (blocks > 2) {
+    AffineExpr at = k.math.addLoop(k.math.constant((blocks - 3) * neighbours + 1));
+    k.forEach(k.index(0), k.index((blocks - 2) * neighbours), neighbours, [&](Value next) {
+      k.math.bindLoop(at, next);
+      emitBlock(at + neighbours, from, to);
+    });
+  }
+  // The last block may compute some of the one before it again.
+  if (blocks > 1)
+    emitBlock(k.math.constant(loops.positions - neighbours), from, to);
 }
 
 /// `neighbours` results from `first` on, of the channels from `from` to `to`.
