@@ -18,6 +18,8 @@ const CpuModel kAvx512Vnni = {.floatProducts = 56,
                               .unpackedBytes = 1000,
                               .unpackedHalves = 28,
                               .rowsAtOnce = 16,
-                              .launch = 1};
+                              .launch = 1,
+                              .ownCache = 1 << 20,
+                              .usualThreads = 4};
 
 } // namespace dlc

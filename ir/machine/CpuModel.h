@@ -21,6 +21,8 @@ struct CpuModel {
   double unpackedHalves; // weights of 4 bits
   double rowsAtOnce;     // rows that share weights which have been unpacked
   double launch;         // microseconds of a kernel that has nothing to do
+  double ownCache;       // bytes of the cache that no other core shares
+  double usualThreads;   // that share a launch
 };
 
 /// An AMD EPYC with AVX-512 VNNI, fitted to what `dlc bench --profile` said of the kernels of

@@ -4,9 +4,11 @@
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "codegen/plan/Combine.h"
+#include "ir/machine/CpuModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -130,6 +132,36 @@ bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
 
 //===- Tiles ----------------------------------------------------------------------------------------===//
 
+/// Whether all chunks of a group of panels come before the next group, by what a thread reads that its
+/// own cache does not hold. Chunk by chunk it reads its part of the rows once and all panels once, or
+/// for each chunk if they are too many; group by group its part of the panels once and all rows once, or
+/// for each group, most of them from the caches of others.
+bool ContractionSchedule::goesByGroups(AffineExpr groups) const {
+  auto panels = k.math.usual(groups), batches = k.math.usual(numBatches);
+  std::optional<int64_t> steps = 1;
+  for (AffineExpr extent : nest.reduction)
+    if (auto size = k.math.usual(extent); steps)
+      steps = size ? std::optional(*steps * *size) : std::nullopt;
+  auto columns = dl::asConstant(numColumns);
+  auto elements = k.math.usual(
+      dl::product(dl::getDims(cast<RankedTensorType>(aTensor.getType())), k.builder.getContext()));
+  if (parts.bytes || !bType || !panels || !batches || !steps || !columns || !elements ||
+      !usualRows || *usualRows <= chunkRows || *batches < 1)
+    return false;
+  auto bytes = [](Type element) { return element.getIntOrFloatBitWidth() / 8.0; };
+  const CpuModel &cpu = kAvx512Vnni;
+  double chunks = double(llvm::divideCeil(*usualRows, chunkRows));
+  double weights = double(*columns) * double(*steps) * bytes(bType.getElementType());
+  double image = double(*elements / *batches) * bytes(getElementTypeOrSelf(aTensor.getType()));
+  auto passes = [&](double once, double others, double turns) {
+    return once + others <= cpu.ownCache ? 1 : std::max(1.0, turns / cpu.usualThreads);
+  };
+  double byChunks = weights * passes(weights, image / chunks, chunks) + image / cpu.usualThreads;
+  double byGroups = weights / cpu.usualThreads +
+                    image * (1 + passes(image, weights / double(*panels), double(*panels)));
+  return byGroups < byChunks;
+}
+
 CpuLaunch ContractionSchedule::run() {
   AffineExpr groups =
       !panelCount
@@ -142,9 +174,12 @@ CpuLaunch ContractionSchedule::run() {
   planZeroPointSums();
   AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks),
              batchAt = k.math.addLoop(numBatches);
+  bool byGroups = goesByGroups(groups);
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
-    // Panels change fastest: the rows of a chunk stay in the cache.
-    k.delinearize(tile, {batchAt, chunk, group}, {numBatches, chunks, groups});
+    if (byGroups)
+      k.delinearize(tile, {batchAt, group, chunk}, {numBatches, groups, chunks});
+    else
+      k.delinearize(tile, {batchAt, chunk, group}, {numBatches, chunks, groups});
     emitTile(k.value(group), k.value(batchAt), k.value(chunk));
   });
   return {dl::normalize(numBatches * chunks * groups), scratchBytes};

@@ -10,7 +10,8 @@
 // (NeighbourPanels.cpp, WideRows.cpp). Weights in few bits are unpacked as they are read (ContractionUnpack.cpp).
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
-// is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
+// is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own. Threads share the
+// tiles in their order: chunk by chunk, or group by group where that brings fewer bytes from outside of their own caches.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
 #define DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
@@ -129,6 +130,7 @@ private:
   mlir::AffineExpr atEnd(mlir::AffineExpr index, bool largest) const;
 
   int64_t vectorsPerPanel() const { return kPanel / lanes; }
+  bool goesByGroups(mlir::AffineExpr groups) const;
   int64_t rowsFor(int64_t panels) const;
   int64_t panelsAtOnce(int64_t panels) const;
   int64_t mostPanelsAtOnce() const;
