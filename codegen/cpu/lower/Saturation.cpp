@@ -119,7 +119,8 @@ static std::optional<Reciprocal> reciprocalOf(float scale, float low, float high
     float quotient = std::fma(x, found.high, rest);
     return std::nearbyint(quotient) == std::nearbyint(x / scale);
   };
-  for (float half = low + 0.5f; half < high; half += 1) {
+  for (int number = int(low); number < int(high); ++number) {
+    float half = float(number) + 0.5f;
     float below = float(double(half) * double(scale)), above = below;
     for (int step = 0; step <= kNeighbours; ++step) {
       if (!isRight(below) || !isRight(above))

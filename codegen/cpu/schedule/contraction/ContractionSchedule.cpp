@@ -149,15 +149,16 @@ bool ContractionSchedule::goesByGroups(AffineExpr groups) const {
       !usualRows || *usualRows <= chunkRows || *batches < 1)
     return false;
   auto bytes = [](Type element) { return element.getIntOrFloatBitWidth() / 8.0; };
-  const CpuModel &cpu = kAvx512Vnni;
   double chunks = double(llvm::divideCeil(*usualRows, chunkRows));
   double weights = double(*columns) * double(*steps) * bytes(bType.getElementType());
   double image = double(*elements / *batches) * bytes(getElementTypeOrSelf(aTensor.getType()));
   auto passes = [&](double once, double others, double turns) {
-    return once + others <= cpu.ownCache ? 1 : std::max(1.0, turns / cpu.usualThreads);
+    return once + others <= kAvx512Vnni.ownCache ? 1
+                                                 : std::max(1.0, turns / kAvx512Vnni.usualThreads);
   };
-  double byChunks = weights * passes(weights, image / chunks, chunks) + image / cpu.usualThreads;
-  double byGroups = weights / cpu.usualThreads +
+  double byChunks =
+      weights * passes(weights, image / chunks, chunks) + image / kAvx512Vnni.usualThreads;
+  double byGroups = weights / kAvx512Vnni.usualThreads +
                     image * (1 + passes(image, weights / double(*panels), double(*panels)));
   return byGroups < byChunks;
 }
