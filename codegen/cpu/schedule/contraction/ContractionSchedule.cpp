@@ -151,7 +151,8 @@ bool ContractionSchedule::goesByGroups(AffineExpr groups) const {
   auto bytes = [](Type element) { return element.getIntOrFloatBitWidth() / 8.0; };
   double chunks = double(llvm::divideCeil(*usualRows, chunkRows));
   double weights = double(*columns) * double(*steps) * bytes(bType.getElementType());
-  double image = double(*elements / *batches) * bytes(getElementTypeOrSelf(aTensor.getType()));
+  double image =
+      double(*elements) / double(*batches) * bytes(getElementTypeOrSelf(aTensor.getType()));
   auto passes = [&](double once, double others, double turns) {
     return once + others <= kAvx512Vnni.ownCache ? 1
                                                  : std::max(1.0, turns / kAvx512Vnni.usualThreads);
