@@ -1,11 +1,13 @@
 """What dlc tells of a GPU, here the emulated one: bench, doctor, and a terminal while kernels are compiled."""
 import os
-import pty
 import re
 import subprocess
 import sys
 
 from weight_cases import Suite, dlc
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "compiler", "Inputs"))
+import terminal  # noqa: E402
 
 TINY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tiny.dl")
 suite = Suite(sys.argv[1])
@@ -41,14 +43,6 @@ doctor(5, ["CUDA driver   unusable: CUDA is not usable: no NVIDIA GPU is visible
            "Device        cuda-emu: unusable"], DLC_EMU_FAULT="cuInit:0:100")
 
 # A terminal shows how far the compiler of kernels is; the line is gone when it is done.
-terminal, end = pty.openpty()
-subprocess.run(["dlc", "run", "tiny.bin", "--device", "cuda-emu", "--input", "random"], stdout=subprocess.DEVNULL, stderr=end, check=False)
-os.close(end)
-shown = b""
-try:  # a terminal hands on what was written bit by bit, and ends with an error once all have closed it
-    while piece := os.read(terminal, 4096):
-        shown += piece
-except OSError:
-    pass
-expect("a terminal", shown, b"\r\x1b[Kdlc: compiling kernels, 0 of 1 ...\r\x1b[K\r\x1b[K")
+status, shown = terminal.run(["dlc", "run", "tiny.bin", "--device", "cuda-emu", "--input", "random"])
+expect("a terminal", (status, shown), (0, b"\r\x1b[Kdlc: compiling kernels, 0 of 1 ...\r\x1b[K\r\x1b[K"))
 suite.finish()

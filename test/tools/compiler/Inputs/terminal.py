@@ -5,14 +5,22 @@ import pty
 import subprocess
 import sys
 
-terminal, end = pty.openpty()
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=end)
-os.close(end)
-shown = b""
-try:  # a terminal hands on what was written bit by bit, and ends with an error once all have closed it
-    while piece := os.read(terminal, 4096):
-        shown += piece
-except OSError:
-    pass
-print(shown.decode().replace("\r\x1b[K", "\n"))
-sys.exit(process.wait())
+
+def run(command):
+    """The exit status, and what the terminal was sent."""
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    shown = b""
+    try:  # a terminal hands on what was written bit by bit, and ends with an error once all have closed it
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    except OSError:
+        pass
+    return process.wait(), shown
+
+
+if __name__ == "__main__":
+    status, shown = run(sys.argv[1:])
+    print(shown.decode().replace("\r\x1b[K", "\n"))
+    sys.exit(status)
