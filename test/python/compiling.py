@@ -196,6 +196,20 @@ def test_remarks():
                [("a remark", dlc.CompileWarning, "compiling.py")])
 
 
+def test_plans():
+    """A file of plans is taken; what it has for no kernel is told, though the compiler is quiet otherwise."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, plans = os.path.join(folder, "affine.dl"), os.path.join(folder, "affine.plans")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(AFFINE)
+        with open(plans, "w", encoding="utf-8") as out:
+            out.write("dlc-plans 1\ncpu 0123456789abcdef panels\n")
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            dlc.compile(path, device="cpu", plans=plans)
+        expect([("1 of 1 plans" in str(one.message), one.category) for one in found], [(True, dlc.CompileWarning)])
+
+
 def test_page():
     """The first two programs of docs/python.md, one after the other."""
     with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as source:

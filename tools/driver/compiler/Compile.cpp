@@ -610,7 +610,7 @@ int Compilation::run() {
                  ", 'dlc tune' writes that anew for this version of dlc");
       return finishDump(isPlanRefused ? int(kUsage) : phaseFailed(phase));
     }
-    if (phase == Phase::schedule && !options.quiet)
+    if (phase == Phase::schedule)
       if (std::string warning = plans.unusedIn(*model.module); !warning.empty())
         complain(warning);
     if (phase == Phase::fuse)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Options of `dlc compile` that take one value as it is.
 _VALUES = {"model": "--model", "precision": "--precision", "max_error": "--max-error", "error_metric": "--error-metric", "io": "--io",
            "quantize": "--quantize", "group": "--group", "calib_method": "--calib-method", "calib_batch": "--calib-batch",
-           "report": "--report", "dump_dir": "--dump-dir"}
+           "report": "--report", "plans": "--plans", "dump_dir": "--dump-dir"}
 #: Options that take shapes of inputs, and options that may be repeated.
 _SHAPES = {"shapes": "--shapes", "min_shapes": "--min-shapes", "max_shapes": "--max-shapes", "opt_shapes": "--opt-shapes"}
 _LISTS = {"keep_f32": "--keep-f32"}
@@ -204,6 +204,7 @@ def compile(
     calib_method: str | None = None,
     calib_batch: int | None = None,
     report: Path | None = None,
+    plans: Path | None = None,
     dump_dir: Path | None = None,
     **load_options: Any,
 ) -> Model:
@@ -223,9 +224,9 @@ def compile(
     const_inputs arrays that take the place of inputs of an ONNX model which must be known: a shape, axes
     states       {input: output} of an ONNX model: the input stays in it from run to run, and the output is its next value
 
-    model, precision, max_error, error_metric, io, keep_f32, quantize, group, calib, calib_method, calib_batch, report and dump_dir are those
-    of `dlc compile --help`; calib may be arrays by name. The other options are those of dlc.load. Raises dlc.CompileError with all that is
-    wrong with the model; what is only remarkable is a dlc.CompileWarning."""
+    model, precision, max_error, error_metric, io, keep_f32, quantize, group, calib, calib_method, calib_batch, report, plans and
+    dump_dir are those of `dlc compile --help`; calib may be arrays by name. The other options are those of dlc.load. Raises
+    dlc.CompileError with all that is wrong with the model; what is only remarkable is a dlc.CompileWarning."""
     options = {name: value for name, value in locals().items() if name not in ("source", "output", "target", "device", "load_options")}
     targets = target or _default_target(device)
     with tempfile.TemporaryDirectory(prefix="dlc-") as folder:
