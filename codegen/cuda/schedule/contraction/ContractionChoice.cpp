@@ -59,8 +59,9 @@ static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
 static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu, int64_t rowTaps = 1,
                             int64_t columnTaps = 1) {
   double m = double(shape.m), n = double(shape.n), depth = double(shape.k);
-  double numbers =
-      (m * depth / double(rowTaps) + n * depth / double(columnTaps) + m * n) * double(shape.batch);
+  double numbers = (m * depth / double(rowTaps) + n * depth / double(columnTaps) +
+                    m * n * double(1 + shape.reads)) *
+                   double(shape.batch);
   return numbers * double(shape.elementBytes) / gpu.bytesOnce;
 }
 
@@ -71,6 +72,14 @@ static double clocksOfExchange(const ProductTile &tile, const RingRates &rates) 
     return 0;
   double part = double(tile.partFloats() * 4) / rates.exchange;
   return part + rates.meeting + double(tile.parts) * std::max(part, rates.leastPart);
+}
+
+/// Clocks of a multiprocessor in which a total becomes a result, beside its way there. What else the
+/// result is made of is on its way as long as a total.
+static double clocksOfFinishing(const ProductShape &shape, const RingRates &rates,
+                                const GpuModel &gpu) {
+  return double(shape.finishing) / (2 * gpu.peakFloats * gpu.schedules.arithmetic) +
+         double(shape.reads) * rates.total;
 }
 
 /// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
@@ -103,9 +112,10 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   double step = std::max({products * double(together), copies * double(together),
                           gathering * double(together), clocksOfReads(tile) * double(together),
                           rates.latency / double(tile.stages - 1)});
-  double clocks = double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
-                  (step * double(steps) + rates.ends + clocksOfExchange(tile, rates) +
-                   rates.total * double(tile.m * tile.n * together));
+  double clocks =
+      double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
+      (step * double(steps) + rates.ends + clocksOfExchange(tile, rates) +
+       (rates.total + clocksOfFinishing(shape, rates, gpu)) * double(tile.m * tile.n * together));
   return std::max(clocks, clocksOfBytes(shape, gpu));
 }
 
@@ -142,8 +152,9 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
       rates.ends +
       double(divideCeilSigned(tiles, atOnce)) *
           (step * double(divideCeilSigned(divideCeilSigned(shape.k, depth), tile.parts)) +
-           rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) * double(WgmmaTile::m * tile.n) /
-               double(tile.parts) +
+           (rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) +
+            clocksOfFinishing(shape, rates, gpu)) *
+               double(WgmmaTile::m * tile.n) / double(tile.parts) +
            (gathers ? gpu.schedules.gatherBegins : 0) + clocksOfCluster(tile, rates));
   bool ofColumns = tile.gathered == Gathered::columns;
   return std::max(clocks,

@@ -6,6 +6,7 @@
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Places.h"
 #include "codegen/plan/Combine.h"
+#include "ir/analysis/CostModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -318,6 +319,18 @@ ProductShape ContractionTemplate::shape(int64_t most) const {
     return elementBytes < 4 && widthAlong(term, c.depth) * elementBytes < 4 &&
            (elementBytes == 1 || widthAlong(term, side) == 0);
   };
+  int64_t finishing = 0, reads = 0;
+  auto isAsLarge = [&](Value read) {
+    auto type = dyn_cast<RankedTensorType>(read.getType());
+    return type && isa<BlockArgument>(read) &&
+           dl::product(dl::getDims(type), k.b.getContext()) ==
+               dl::product(c.nest.parallel, k.b.getContext());
+  };
+  for (Operation *op = k.body.getRoot()->getNextNode(); op; op = op->getNextNode())
+    if (auto nest = dyn_cast<LoopNestOpInterface>(op)) {
+      finishing += resultCost(nest);
+      reads += llvm::count_if(op->getOperands(), isAsLarge);
+    }
   return {usual(rows),
           usual(columns),
           usual(c.depth),
@@ -325,7 +338,9 @@ ProductShape ContractionTemplate::shape(int64_t most) const {
           elementBytes,
           k.body.getWindow(),
           areApart(swapped ? 1 : 0, rows),
-          areApart(swapped ? 0 : 1, columns)};
+          areApart(swapped ? 0 : 1, columns),
+          finishing,
+          reads};
 }
 
 bool ContractionTemplate::mayShareTiles() const {
