@@ -21,8 +21,9 @@ struct ProductShape {
   int64_t m, n, k, batch, elementBytes, window = 1;
   /// The operand's elements are copied one by one, or computed.
   bool areRowsApart = false, areColumnsApart = false;
-  int64_t finishing = 0; ///< operations that make a result of a total, by the weights of CostModel.h
-  int64_t reads = 0;     ///< numbers that it takes of other tensors of the size of the result
+  int64_t finishing =
+      0;             ///< operations that make a result of a total, by the weights of CostModel.h
+  int64_t reads = 0; ///< numbers that it takes of other tensors of the size of the result
 };
 
 /// A side of a product counts so much at most where its time is estimated.
