@@ -132,3 +132,28 @@ func.func @TwoActivations(%x: tensor<4x9xui8>, %z: tensor<4x9xui8>, %u: tensor<9
   %5 = dl.matmul %2, %4 : (tensor<4x9xi32>, tensor<9x5xi32>) -> tensor<4x5xi32>
   return %5 : tensor<4x5xi32>
 }
+
+// -----
+
+// For any number of rows.
+// CHECK-LABEL: @of_any_rows
+// CHECK: %[[C:.*]] = dl.cast %arg0 {dtype = i32}
+// CHECK-NEXT: %[[Z:.*]] = dl.full 3 : i32 -> tensor<?x9xi32, #dl.t<[s0, 9]>>
+// CHECK-NEXT: %[[A:.*]] = dl.sub %[[C]], %[[Z]]
+// CHECK-NEXT: %[[B:.*]] = dl.cast %{{.*}} {dtype = i32}
+// CHECK-NEXT: dl.matmul %[[A]], %[[B]]
+// KERNELS-LABEL: dlx.program @of_any_rows
+// KERNELS: dlx.launch @{{.*}}(%arg0, %{{.*}})
+func.func @of_any_rows(%x: tensor<?x9xui8, #dl.t<[s0, 9]>>) -> tensor<?x5xui8, #dl.t<[s0, 5]>> {
+  %w = dl.weight "w" : tensor<9x5xi8>
+  %zero = dl.full 3 : i32 -> tensor<?x9xi32, #dl.t<[s0, 9]>>
+  %scale = dl.full 0.125 : f32 -> tensor<?x5xf32, #dl.t<[s0, 5]>>
+  %0 = dl.cast %x {dtype = i32} : (tensor<?x9xui8, #dl.t<[s0, 9]>>) -> tensor<?x9xi32, #dl.t<[s0, 9]>>
+  %1 = dl.sub %0, %zero : (tensor<?x9xi32, #dl.t<[s0, 9]>>, tensor<?x9xi32, #dl.t<[s0, 9]>>) -> tensor<?x9xi32, #dl.t<[s0, 9]>>
+  %2 = dl.cast %w {dtype = i32} : (tensor<9x5xi8>) -> tensor<9x5xi32>
+  %3 = dl.matmul %1, %2 : (tensor<?x9xi32, #dl.t<[s0, 9]>>, tensor<9x5xi32>) -> tensor<?x5xi32, #dl.t<[s0, 5]>>
+  %4 = dl.cast %3 {dtype = f32} : (tensor<?x5xi32, #dl.t<[s0, 5]>>) -> tensor<?x5xf32, #dl.t<[s0, 5]>>
+  %5 = dl.mul %4, %scale : (tensor<?x5xf32, #dl.t<[s0, 5]>>, tensor<?x5xf32, #dl.t<[s0, 5]>>) -> tensor<?x5xf32, #dl.t<[s0, 5]>>
+  %6 = dl.cast %5 {dtype = ui8} : (tensor<?x5xf32, #dl.t<[s0, 5]>>) -> tensor<?x5xui8, #dl.t<[s0, 5]>>
+  return %6 : tensor<?x5xui8, #dl.t<[s0, 5]>>
+}

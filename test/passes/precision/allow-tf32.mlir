@@ -23,3 +23,20 @@ func.func @products(%x: tensor<1x4x6x6xf32>, %d: tensor<4x4xf64>) -> (tensor<1x4
   %3 = dl.matmul %d, %d : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
   return %2, %1, %3 : tensor<1x4x6x6xf32>, tensor<4x4xf32>, tensor<4x4xf64>
 }
+
+// For any batch.
+// CHECK-LABEL: @of_any_batch
+// CHECK: dl.conv2d {{.*}}dl.tf32{{.*}} -> tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>
+// KEPT-LABEL: @of_any_batch
+// KEPT: dl.conv2d
+// KEPT-NOT: dl.tf32
+// KEPT: dl.matmul
+func.func @of_any_batch(%x: tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>, %d: tensor<4x4xf64>) -> (tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>, tensor<4x4xf32>, tensor<4x4xf64>) {
+  %w = dl.weight "w" : tensor<4x4x3x3xf32>
+  %v = dl.weight "v" : tensor<4x4xf32>
+  %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>, tensor<4x4x3x3xf32>) -> tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>
+  %1 = dl.matmul %v, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = dl.relu %0 : (tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>) -> tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>
+  %3 = dl.matmul %d, %d : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
+  return %2, %1, %3 : tensor<?x4x6x6xf32, #dl.t<[s0, 4, 6, 6]>>, tensor<4x4xf32>, tensor<4x4xf64>
+}

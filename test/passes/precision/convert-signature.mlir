@@ -29,3 +29,14 @@ func.func @half(%x: tensor<4xf16>) -> tensor<4xf16> {
   %0 = dl.relu %x : (tensor<4xf16>) -> tensor<4xf16>
   return %0 : tensor<4xf16>
 }
+
+// -----
+
+// For any number of rows.
+// CHECK-LABEL: @of_any_rows
+// CHECK-SAME: (%[[X:.*]]: tensor<?x8xf16, #dl.t<[s0, 8]>>) -> tensor<?x8xf16, #dl.t<[s0, 8]>>
+// CHECK: dl.cast %[[X]] {dtype = f32} : {{.*}} -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+func.func @of_any_rows(%x: tensor<?x8xf32, #dl.t<[s0, 8]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>> {
+  %0 = dl.relu %x : (tensor<?x8xf32, #dl.t<[s0, 8]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+  return %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>
+}

@@ -62,3 +62,16 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// For any number of rows.
+// CHECK-LABEL: @of_any_rows
+// CHECK-SAME: (%[[NARROW:.*]]: tensor<1xi1> {dl.name = "narrow.layers"}, %[[X:.*]]: tensor<?x8xf32, #dl.t<[s0, 8]>> {dl.name = "x"})
+// CHECK: dl.cast %[[X]] {dtype = f16} : {{.*}} -> tensor<?x8xf16, #dl.t<[s0, 8]>>
+// CHECK: dl.linear
+func.func @of_any_rows(%x: tensor<?x8xf32, #dl.t<[s0, 8]>> {dl.name = "x"}) -> (tensor<?x8xf32, #dl.t<[s0, 8]>> {dl.name = "y"}) {
+  %w = dl.weight "w" : tensor<8x8xf32>
+  %0 = dl.linear %x, %w : (tensor<?x8xf32, #dl.t<[s0, 8]>>, tensor<8x8xf32>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+  return %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>
+}

@@ -118,3 +118,13 @@ func.func @part(%x: tensor<8x3xf32>, %i: tensor<9x2xi64>, %s: tensor<9x4xf32>) -
   %y = dl.scatter %x, %i, %s {dim = 0 : i64} : (tensor<8x3xf32>, tensor<9x2xi64>, tensor<9x4xf32>) -> tensor<8x3xf32>
   return %y : tensor<8x3xf32>
 }
+
+// For any number of rows.
+// CHECK-LABEL: func.func @max_of_any_rows
+// CHECK: dl.amax {{.*}} -> tensor<?xf32, #dl.t<[s0]>>
+// CHECK-NEXT: dl.argmax {{.*}} -> tensor<?xi64, #dl.t<[s0]>>
+func.func @max_of_any_rows(%x: tensor<?x8xf32, #dl.t<[s0, 8]>>) -> (tensor<?xf32, #dl.t<[s0]>>, tensor<?xi64, #dl.t<[s0]>>) {
+  %e = dl.exp %x : (tensor<?x8xf32, #dl.t<[s0, 8]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+  %values, %indices = dl.max_dim %e {dim = 1 : i64, dlc.note = "kept"} : (tensor<?x8xf32, #dl.t<[s0, 8]>>) -> (tensor<?xf32, #dl.t<[s0]>>, tensor<?xi64, #dl.t<[s0]>>)
+  return %values, %indices : tensor<?xf32, #dl.t<[s0]>>, tensor<?xi64, #dl.t<[s0]>>
+}

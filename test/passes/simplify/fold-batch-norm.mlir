@@ -141,3 +141,23 @@ func.func @transposed(%x: tensor<2x4x8x8xf32>) -> tensor<2x6x14x14xf32> {
   %2 = dl.batch_norm %1, %m, %v : (tensor<2x6x14x14xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x14x14xf32>
   return %2 : tensor<2x6x14x14xf32>
 }
+
+// -----
+
+// For any batch and height.
+// CHECK-LABEL: @any_size
+// CHECK: %[[WIDE:.*]] = dl.broadcast {{.*}} -> tensor<4x3x3x3xf32>
+// CHECK: %[[WEIGHT:.*]] = dl.mul %{{.*}}, %[[WIDE]]
+// CHECK-NEXT: %[[Y:.*]] = dl.conv2d %arg0, %[[WEIGHT]], %{{.*}} -> tensor<?x4x?x8xf32, #dl.t<[s0, 4, s1, 8]>>
+// CHECK-NEXT: return %[[Y]]
+func.func @any_size(%x: tensor<?x3x?x8xf32, #dl.t<[s0, 3, s1, 8]>>) -> tensor<?x4x?x8xf32, #dl.t<[s0, 4, s1, 8]>> {
+  %w = dl.weight "w" : tensor<4x3x3x3xf32>
+  %b = dl.weight "b" : tensor<4xf32>
+  %m = dl.weight "m" : tensor<4xf32>
+  %v = dl.weight "v" : tensor<4xf32>
+  %g = dl.weight "g" : tensor<4xf32>
+  %s = dl.weight "s" : tensor<4xf32>
+  %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>} : (tensor<?x3x?x8xf32, #dl.t<[s0, 3, s1, 8]>>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<?x4x?x8xf32, #dl.t<[s0, 4, s1, 8]>>
+  %1 = dl.batch_norm %0, %m, %v, %g, %s {eps = 1.0e-3 : f64} : (tensor<?x4x?x8xf32, #dl.t<[s0, 4, s1, 8]>>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x?x8xf32, #dl.t<[s0, 4, s1, 8]>>
+  return %1 : tensor<?x4x?x8xf32, #dl.t<[s0, 4, s1, 8]>>
+}

@@ -43,3 +43,16 @@ func.func @stays(%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>, tensor<4xf
   %2 = dl.mul %x, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %1, %2 : tensor<2xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// For any number of rows: the number is known, not how often it is there.
+// CHECK-LABEL: @of_any_rows
+// CHECK-NEXT: %[[Y:.*]] = dl.full 3.500000e+00 : f32 -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+// CHECK-NEXT: return %[[Y]]
+func.func @of_any_rows() -> tensor<?x8xf32, #dl.t<[s0, 8]>> {
+  %a = dl.full 2.0 : f32 -> tensor<8xf32>
+  %b = dl.full 1.5 : f32 -> tensor<8xf32>
+  %0 = dl.add %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %1 = dl.relu %0 : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = dl.broadcast %1 : (tensor<8xf32>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+  return %2 : tensor<?x8xf32, #dl.t<[s0, 8]>>
+}

@@ -60,3 +60,16 @@ func.func @packable(%x: tensor<4x32xf32>, %image: tensor<1x16x2x2xf32>) -> (tens
   %1 = dl.conv2d %image, %v : (tensor<1x16x2x2xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x2x2xf32>
   return %0, %1 : tensor<4x8xf32>, tensor<1x8x2x2xf32>
 }
+
+// -----
+
+// For any number of rows.
+// CHECK-LABEL: @of_any_rows
+// CHECK-SAME: -> (tensor<?x32xf32, #dl.t<[s0, 32]>> {dl.name = "tap.0"}, tensor<?x32xf32, #dl.t<[s0, 32]>> {dl.name = "y"})
+// CHECK: %[[Y:.*]] = dl.linear %arg0
+// CHECK: return %arg0, %[[Y]]
+func.func @of_any_rows(%x: tensor<?x32xf32, #dl.t<[s0, 32]>> {dl.name = "x"}) -> (tensor<?x32xf32, #dl.t<[s0, 32]>> {dl.name = "y"}) {
+  %w = dl.weight "w" : tensor<32x32xf32>
+  %0 = dl.linear %x, %w : (tensor<?x32xf32, #dl.t<[s0, 32]>>, tensor<32x32xf32>) -> tensor<?x32xf32, #dl.t<[s0, 32]>>
+  return %0 : tensor<?x32xf32, #dl.t<[s0, 32]>>
+}
