@@ -145,7 +145,7 @@ FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel, ArrayRef<dlx:
     InFlightDiagnostic error = refuse(kernel)
                                << "kernel '" << kernel.getSymName() << "' cannot run by schedule '"
                                << wanted.plan << "'; it can by ";
-    // With numbers, the plans of that schedule with theirs; else each schedule.
+    // A choice with numbers is told the plans of its schedule, and each other schedule.
     bool hasNumbers = wanted.plan != wanted.schedule();
     SmallVector<std::string> names;
     for (dlx::PlanAttr plan : llvm::concat<const dlx::PlanAttr>(plans, calls))
@@ -160,7 +160,7 @@ FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel, ArrayRef<dlx:
       error << " and " << names.size() - kMostNames << " more";
     return failure();
   }
-  // Of each other schedule the plan with the smallest estimate.
+  // Each other schedule is listed once, by the plan that comes first.
   SmallVector<Attribute> others;
   llvm::SmallDenseSet<StringRef> listed = {best->getSchedule()};
   for (dlx::PlanAttr plan : llvm::concat<const dlx::PlanAttr>(plans, calls))

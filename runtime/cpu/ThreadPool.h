@@ -37,9 +37,9 @@ public:
   /// Computes some of the tiles; `slot` < size() differs among threads that run at the same time.
   using Body = void (*)(void *state, int64_t begin, int64_t end, int slot);
 
-  /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A thread begins with
-  /// its own part of the range, which is the same in each job, and then helps others: what one job
-  /// writes a part of, the next one finds in the same cache. A job that is not `wide` stays on the
+  /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A thread begins
+  /// with its own part of the range, which is the same in each job, and then helps others. So what a
+  /// thread writes in one job is in its cache in the next one. A job that is not `wide` stays on the
   /// caller: waking others would cost more than it gains.
   void run(int64_t count, bool wide, Body body, void *state) { run(count, 1, wide, body, state); }
   /// The same for each of `phases` ranges of `count`, which follow each other: no piece of one

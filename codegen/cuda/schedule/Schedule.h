@@ -41,8 +41,8 @@ struct Schedule {
   /// shapes and others; kNeverServes where its code is wrong for some of these. Null: what match()
   /// says of these shapes alone.
   double (*cost)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
-  /// The plans of the schedule with other numbers, tiles for example, that of match() too. Null: there
-  /// is that one alone.
+  /// All plans of the schedule, which differ in numbers such as the sides of a tile; the plan of
+  /// match() is one of them. Null where there is no other.
   llvm::SmallVector<dlx::PlanAttr> (*all)(PlanQuestion &question) = nullptr;
   /// 90 where the code is for sm_90a alone, and takes the place of another plan there; 0 for every
   /// GPU.

@@ -38,8 +38,8 @@ void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
 void addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
                             const std::string &option);
 
-/// Declares the options that say which program becomes of a model: its weights, shapes, precision and
-/// numbers in few bits.
+/// Declares the options that decide which program a model becomes: its weights, shapes, precision
+/// and numbers in few bits.
 void addProgramOptions(CLI::App &command, CompileOptions &options);
 
 /// Declares the options of subcommands that narrow symbolic dims by shapes of inputs.

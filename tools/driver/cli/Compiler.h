@@ -52,8 +52,9 @@ struct QuantizationOptions {
   bool biasCorrection = false; // of int8
 };
 
-/// What 'dlc tune' is told of a kernel: its digest (tune/KernelDigest.h), and the plans that it could
-/// run by, as --force-plan names them, with their estimates in nanoseconds, the smallest first.
+/// The compiler tells 'dlc tune' these facts of a kernel: its digest (tune/KernelDigest.h), and the
+/// plans that it could run by, as --force-plan names them, with their estimates in nanoseconds, the
+/// smallest first.
 struct KernelPlans {
   std::string digest;
   std::vector<std::pair<std::string, int64_t>> plans;

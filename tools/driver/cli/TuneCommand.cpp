@@ -20,7 +20,7 @@ Examples:
   dlc tune model.onnx --target sm_90a --precision f16 --shapes x:8x3x224x224 -o h100.plans
   dlc tune model.dl --target cuda --device cuda:1 --candidates 6 -o model.plans)";
 
-/// A sentence on why `name` is no target of a tuning; empty where it is.
+/// Returns a sentence that says why `name` is no target to tune for; empty where it is one.
 static std::string checkTarget(const std::string &name) {
   return name == "cpu" || name == "cuda" || name.starts_with("sm_")
              ? std::string()

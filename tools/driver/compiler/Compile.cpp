@@ -355,7 +355,7 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   manager.enableVerifier(options.validatePasses);
   if (!isRepeated)
     manager.addInstrumentation(trace.makeInstrumentation());
-  // Of two entries for a kernel the first one counts: the user's own.
+  // The first entry for a kernel counts: the user's own comes before those of the file.
   std::vector<std::string> forced = forcedPlansOf(*target.getName());
   llvm::append_range(forced, plans.entriesFor(target));
   codegen::addSchedule(manager, *target.getName(), forced,

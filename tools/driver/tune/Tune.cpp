@@ -236,7 +236,7 @@ int Tuning::finish() {
   showProgress("");
   std::vector<MeasuredPlan> measured;
   std::string table;
-  // What saves most comes first.
+  // The kernel that saves most time comes first.
   llvm::sort(kernels, [](const TunedKernel &a, const TunedKernel &b) {
     auto order = [](const TunedKernel &kernel) {
       double saved = kernel.best ? kernel.ownBesideBest - kernel.best->microseconds : 0;

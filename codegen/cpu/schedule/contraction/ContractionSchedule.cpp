@@ -18,7 +18,7 @@ namespace dlc::codegen {
 /// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
 static constexpr int64_t kChunkRows = 48;
 static constexpr int64_t kMostByteRows = 64;
-/// Of so many chunks it does not matter that the last one is smaller.
+/// Where there are so many chunks, it does not matter that the last one is smaller.
 static constexpr int64_t kManyChunks = 32;
 /// The same where panels are put together in scratch memory for each chunk, since few steps fill the bytes of a lane.
 static constexpr int64_t kMostShortRows = 256;
@@ -35,9 +35,9 @@ static int64_t wholeChunkOf(int64_t count, AffineExpr innermostSteps) {
   return kChunkRows;
 }
 
-/// The rows of a chunk where there are `count`, not many: few are computed twice at the ends of chunks,
-/// whose blocks have about 8 rows with AVX-512 and 6 with AVX2, and the last chunk has not much less
-/// work than the others, for threads that share them.
+/// Returns how many rows a chunk has where `count` rows are shared by few chunks. Blocks have about 8
+/// rows with AVX-512 and 6 with AVX2: few rows are computed twice at the end of a chunk. The last
+/// chunk has nearly as much work as the others, so that threads share the work evenly.
 static int64_t evenChunkOf(int64_t count) {
   auto computed = [&](int64_t rows, int64_t mostOfBlock) {
     int64_t block = llvm::divideCeil(rows, llvm::divideCeil(rows, mostOfBlock)),
@@ -132,10 +132,11 @@ bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
 
 //===- Tiles ----------------------------------------------------------------------------------------===//
 
-/// Whether all chunks of a group of panels come before the next group, by what a thread reads that its
-/// own cache does not hold. Chunk by chunk it reads its part of the rows once and all panels once, or
-/// for each chunk if they are too many; group by group its part of the panels once and all rows once, or
-/// for each group, most of them from the caches of others.
+/// Returns true if all chunks of a group of panels come before the next group. The order is chosen by
+/// the bytes that a thread reads and its own cache does not hold. Chunk by chunk, a thread reads its
+/// part of the rows once, and all panels once, or once a chunk if they are too many. Group by group, it
+/// reads its part of the panels once, and all rows once, or once a group, most of them from the caches
+/// of other threads.
 bool ContractionSchedule::goesByGroups(AffineExpr groups) const {
   auto panels = k.math.usual(groups), batches = k.math.usual(numBatches);
   std::optional<int64_t> steps = 1;

@@ -10,8 +10,9 @@
 // (NeighbourPanels.cpp, WideRows.cpp). Weights in few bits are unpacked as they are read (ContractionUnpack.cpp).
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
-// is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own. Threads share the
-// tiles in their order: chunk by chunk, or group by group where that brings fewer bytes from outside of their own caches.
+// is cut into blocks. The last block of a chunk repeats its last row rather than having code of its
+// own. Threads share the tiles in their order: chunk by chunk, or group by group where that brings
+// fewer bytes from outside of their own caches.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
 #define DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H

@@ -198,8 +198,8 @@ WindowSchedule::WindowSchedule(CpuKernel &kernel, WindowLoops found)
   blocks = loops.blocks(most);
 }
 
-/// Tiles lie in the order of memory, rows before channels: threads that share them have the same part
-/// of an image as in the products around this kernel, and find it in their own caches.
+/// Tiles lie in the order of memory, rows before channels. So a thread has the same part of an image
+/// as in the products around this kernel, and finds it in its own cache.
 CpuLaunch WindowSchedule::run() {
   AffineExpr channels = nest.parallel[loops.channel], chunks = channels.ceilDiv(kTileChannels);
   AffineExpr rows = nest.parallel[loops.outer.back()];

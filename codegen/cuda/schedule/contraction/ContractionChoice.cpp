@@ -74,8 +74,8 @@ static double clocksOfExchange(const ProductTile &tile, const RingRates &rates) 
   return part + rates.meeting + double(tile.parts) * std::max(part, rates.leastPart);
 }
 
-/// Clocks of a multiprocessor in which a total becomes a result, beside its way there. What else the
-/// result is made of is on its way as long as a total.
+/// Returns the clocks of a multiprocessor in which a total becomes a result, its way to memory not
+/// counted. A number of another tensor that the result needs takes as long as a total on its way.
 static double clocksOfFinishing(const ProductShape &shape, const RingRates &rates,
                                 const GpuModel &gpu) {
   return double(shape.finishing) / (2 * gpu.peakFloats * gpu.schedules.arithmetic) +
