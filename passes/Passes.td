@@ -581,7 +581,8 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
     (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: the first one to u8 with a zero point where 256 numbers are
     enough, the second one to i8, or to u8 where it depends on weights alone, and either to i16 else: the types that CPUs
     multiply. Fusion lets the operand's producer store that, and the product's kernel widen it. A product of the same numbers is the
-    same. Example: test/passes/outline/narrow-products.mlir.
+    same. Where a target multiplies floats of 8 bits as they are stored (ScheduleOracle), each operand of such a product gets a cast
+    of its own. Example: test/passes/outline/narrow-products.mlir.
     ```mlir
     %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>     // x of -128 to 127
     // becomes

@@ -203,10 +203,18 @@ SmallVector<BodyEmitter::BoundsTest> BodyEmitter::boundsTests(const Reads &reads
 
 Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access) {
   Value tensor = reads.tensor(access);
+  return readInside(
+      builder, reads, access, scalarKind(typeOf(tensor).getElementType()),
+      [&](OpBuilder &at, ArrayRef<AffineExpr> indices) { return valueAt(at, tensor, indices); });
+}
+
+Value BodyEmitter::readInside(
+    OpBuilder &builder, const Reads &reads, unsigned access, ScalarKind kind,
+    llvm::function_ref<Value(OpBuilder &, ArrayRef<AffineExpr>)> valueOf) {
   SmallVector<AffineExpr> indices = indicesOf(reads, access);
   SmallVector<BoundsTest> tests = boundsTests(reads, access, indices);
   if (tests.empty())
-    return valueAt(builder, tensor, indices);
+    return valueOf(builder, indices);
 
   // Values emitted from here on serve some indices or lanes alone.
   size_t before = emitted.size();
@@ -230,15 +238,14 @@ Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access)
     if (test.high)
       require(arith::CmpIPredicate::slt, index, math.materialize(builder, loc, test.extent));
   }
-  ScalarKind kind = scalarKind(typeOf(tensor).getElementType());
   auto fillOf = [&](OpBuilder &at, Type type) {
     Value zero = arith::ConstantOp::create(at, loc, at.getZeroAttr(type));
     return Scalar(at, loc, zero, kind).constant(reads.accesses()[access].fill).value();
   };
-  auto readInside = [&](OpBuilder &at) {
+  auto readWithin = [&](OpBuilder &at) {
     if (!lanes)
-      return valueAt(at, tensor, indices);
-    Value value = laneTests->within(at, lanes, [&] { return valueAt(at, tensor, indices); });
+      return valueOf(at, indices);
+    Value value = laneTests->within(at, lanes, [&] { return valueOf(at, indices); });
     if (!isa<VectorType>(value.getType())) {
       auto shape = cast<VectorType>(lanes.getType()).clone(value.getType());
       value = vector::BroadcastOp::create(at, loc, shape, value);
@@ -247,12 +254,12 @@ Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access)
     return arith::SelectOp::create(at, loc, lanes, value, fill).getResult();
   };
   if (!inside)
-    return readInside(builder);
+    return readWithin(builder);
   // A branch, not a select: the address may not exist. The type of the value is known once the inner read is built.
   auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), inside, /*addThen=*/true,
                                   /*addElse=*/true);
   OpBuilder thenBuilder = OpBuilder::atBlockEnd(branch.thenBlock());
-  Value value = readInside(thenBuilder);
+  Value value = readWithin(thenBuilder);
   scf::YieldOp::create(thenBuilder, loc, value);
   OpBuilder elseBuilder = OpBuilder::atBlockEnd(branch.elseBlock());
   scf::YieldOp::create(elseBuilder, loc, fillOf(elseBuilder, value.getType()));
@@ -374,6 +381,19 @@ Value BodyEmitter::emitTermRead(OpBuilder &builder, unsigned access, ArrayRef<Af
   assert(!nest.terms[access].isComputed() && "read alone, an access has no earlier values");
   llvm::SaveAndRestore alone(emitted, {});
   return read(builder, {root, nest, /*isTerm=*/true, loops}, access);
+}
+
+Value BodyEmitter::emitStoredRead(OpBuilder &builder, unsigned access, Value stored,
+                                  ArrayRef<AffineExpr> loops) {
+  llvm::SaveAndRestore alone(emitted, {});
+  return readInside(builder, {root, nest, /*isTerm=*/true, loops}, access, ScalarKind::signedInt,
+                    [&](OpBuilder &at, ArrayRef<AffineExpr> indices) {
+                      if (auto argument = dyn_cast<BlockArgument>(stored))
+                        return load(at, kernel.getLoc(), argument.getArgNumber(),
+                                    offset(typeOf(stored), indices));
+                      return toStorage(at, kernel.getLoc(), valueAt(at, stored, indices),
+                                       typeOf(stored).getElementType());
+                    });
 }
 
 std::pair<Value, SmallVector<AffineExpr>> BodyEmitter::termAt(unsigned access,

@@ -86,6 +86,10 @@ public:
   /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`); no computed ones.
   mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access,
                            llvm::ArrayRef<mlir::AffineExpr> loops);
+  /// Of a term whose numbers lie in memory in few bits, `stored`, a tensor of the dims of what it
+  /// reads: the element in storage type, 0 where the term reads its fill.
+  mlir::Value emitStoredRead(mlir::OpBuilder &builder, unsigned access, mlir::Value stored,
+                             llvm::ArrayRef<mlir::AffineExpr> loops);
   /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.
   mlir::Value emitTerm(mlir::OpBuilder &builder, unsigned stage,
                        llvm::ArrayRef<mlir::AffineExpr> parallel,
@@ -197,6 +201,11 @@ private:
   mlir::Value emitBody(mlir::OpBuilder &builder, const Reads &reads, mlir::ValueRange accs,
                        Body emit);
   mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
+  /// The value of `tensor` at the place of the access: `valueOf` emits it where that is inside, else
+  /// it is the access's fill, a number of kind `kind`.
+  mlir::Value readInside(
+      mlir::OpBuilder &builder, const Reads &reads, unsigned access, ScalarKind kind,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, llvm::ArrayRef<mlir::AffineExpr>)> valueOf);
   /// The loops of a map of the body, of a joined part alone.
   LoopNest nestOf(LoopNestOpInterface op) const;
   bool isJoined(mlir::Operation *op) const { return joinedPart && op == joinedPart->cat; }

@@ -8,6 +8,7 @@
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/composite/AttentionParts.h"
+#include "ir/dl/contraction/DLContraction.h"
 #include "ir/interfaces/Lines.h"
 #include "ir/interfaces/Recurrent.h"
 
@@ -223,11 +224,23 @@ static bool changesLayout(const FusionGroup &group) {
   return llvm::any_of(group.ops, [](Operation *op) { return isa<dl::ConvertLayoutOp>(op); });
 }
 
+/// `value` is cast from e4m3 for a product of such numbers, which kernels multiply as they are
+/// stored.
+static bool isOfFloat8(Value value, LoopNestOpInterface product, const LoopNest &nest,
+                       const ScheduleOracle &oracle) {
+  return oracle.multipliesFloat8() && value.getDefiningOp<dl::CastOp>() &&
+         llvm::is_contained(product->getOperands(), value) &&
+         dl::float8OperandsOf(product, nest).has_value();
+}
+
 /// The group is the cast of a product's operand from fewer bits, less its zero point where it has one (NarrowProducts), which
 /// the product's kernel reads.
-static bool widensOperand(const FusionGroup &group, Value value, const LoopNest &nest) {
+static bool widensOperand(const FusionGroup &group, Value value, LoopNestOpInterface reader,
+                          const LoopNest &nest, const ScheduleOracle &oracle) {
   if (!nest.isProduct || group.ops.size() > 3)
     return false;
+  if (isOfFloat8(value, reader, nest, oracle))
+    return group.ops.size() == 1;
   auto integers = widenedFrom(value);
   return integers && llvm::all_of(group.ops, [&](Operation *op) {
            return op == value.getDefiningOp() || isa<dl::FullOp>(op) ||
@@ -235,17 +248,26 @@ static bool widensOperand(const FusionGroup &group, Value value, const LoopNest 
          });
 }
 
+static LoopNestOpInterface onlyReader(Value value) {
+  return value.hasOneUse() ? dyn_cast<LoopNestOpInterface>(*value.user_begin())
+                           : LoopNestOpInterface();
+}
+
 static bool isOperandOfProduct(Value value) {
-  auto reader = value.hasOneUse() ? dyn_cast<LoopNestOpInterface>(*value.user_begin())
-                                  : LoopNestOpInterface();
+  LoopNestOpInterface reader = onlyReader(value);
   return reader && reader.getLoopNest().isProduct;
 }
 
 /// `op` is such a cast: what it reads is stored in these bits.
-static bool readsNarrowOperand(Operation *op) {
-  if (!isa<dl::CastOp>(op) || !widenedFrom(op->getResult(0)) || !op->hasOneUse())
+static bool readsNarrowOperand(Operation *op, const ScheduleOracle &oracle) {
+  if (!isa<dl::CastOp>(op) || !op->hasOneUse())
     return false;
   Value value = op->getResult(0);
+  if (LoopNestOpInterface reader = onlyReader(value);
+      reader && isOfFloat8(value, reader, reader.getLoopNest(), oracle))
+    return true;
+  if (!widenedFrom(value))
+    return false;
   // The subtraction of the zero point comes after the cast.
   if (auto difference = dyn_cast<dl::SubOp>(*value.user_begin());
       difference && widenedFrom(difference))
@@ -270,8 +292,8 @@ static bool looksUpForRow(const FusionGroup &producer, const LoopNest &nest, Aff
 
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
 static std::optional<dl::NotFused> whyNotPrologue(const FusionGroup &producer, Value value,
-                                                  LoopNestOpInterface reader,
-                                                  const LoopNest &nest) {
+                                                  LoopNestOpInterface reader, const LoopNest &nest,
+                                                  const ScheduleOracle &oracle) {
   auto isCheap = [&] {
     return llvm::all_of(
         producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
@@ -285,7 +307,7 @@ static std::optional<dl::NotFused> whyNotPrologue(const FusionGroup &producer, V
       if (access.isComputed())
         return dl::NotFused::computed_index;
       auto isCast = [&] {
-        return nest.isProduct && (widensOperand(producer, value, nest) ||
+        return nest.isProduct && (widensOperand(producer, value, reader, nest, oracle) ||
                                   (isFree(producer) && !changesLayout(producer)));
       };
       // An element that is joined is read where it lies alone.
@@ -343,7 +365,8 @@ int64_t placesRead(Operation *reader, const LoopNest &nest, Value value) {
 /// what the producer computes of weights costs nothing where it is read.
 static std::optional<dl::NotFused> whyNotJoin(const FusionGroup &producer, Value value,
                                               const FusionGroup &consumer, Operation *reader,
-                                              int64_t places, bool isFree) {
+                                              int64_t places, bool isFree,
+                                              const ScheduleOracle &oracle) {
   if (producer.isAlone)
     return whyAlone(producer.ops.front());
   Operation *op = value.getDefiningOp();
@@ -351,7 +374,7 @@ static std::optional<dl::NotFused> whyNotJoin(const FusionGroup &producer, Value
     return dl::NotFused::no_fuse;
   if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != reader; }))
     return dl::NotFused::several_users;
-  if (readsNarrowOperand(reader))
+  if (readsNarrowOperand(reader, oracle))
     return dl::NotFused::narrow_operand;
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
   bool storedAtLoad = producer.weightOnly && !producer.unpacks &&
@@ -363,13 +386,13 @@ static std::optional<dl::NotFused> whyNotJoin(const FusionGroup &producer, Value
 
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
                                        const FusionGroup &consumer, LoopNestOpInterface reader,
-                                       const LoopNest &nest) {
+                                       const LoopNest &nest, const ScheduleOracle &oracle) {
   auto notFused = whyNotJoin(producer, value, consumer, reader, placesRead(reader, nest, value),
-                             widensOperand(producer, value, nest));
+                             widensOperand(producer, value, reader, nest, oracle), oracle);
   if (notFused || producer.unpacks) // computed wherever it is read: memory has the few bits alone
     return notFused;
   if (!producer.root)
-    return whyNotPrologue(producer, value, reader, nest);
+    return whyNotPrologue(producer, value, reader, nest, oracle);
 
   if (consumer.root)
     return dl::NotFused::two_roots;
@@ -385,19 +408,21 @@ std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
 
 std::optional<dl::NotFused> whyNotCompute(const FusionGroup &producer, Value value,
                                           const FusionGroup &consumer, LoopNestOpInterface reader,
-                                          const LoopNest &nest) {
+                                          const LoopNest &nest, const ScheduleOracle &oracle) {
   if (isKeptOut(reader))
     return dl::NotFused::no_fuse;
-  if (readsNarrowOperand(reader))
+  if (readsNarrowOperand(reader, oracle))
     return dl::NotFused::narrow_operand;
   if (auto notFused = whyTooLarge(producer, consumer, placesRead(reader, nest, value)))
     return notFused;
-  return whyNotPrologue(producer, value, reader, nest);
+  return whyNotPrologue(producer, value, reader, nest, oracle);
 }
 
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
-                                       const FusionGroup &consumer, dl::AttentionOp reader) {
-  auto notFused = whyNotJoin(producer, value, consumer, reader, /*places=*/1, /*isFree=*/false);
+                                       const FusionGroup &consumer, dl::AttentionOp reader,
+                                       const ScheduleOracle &oracle) {
+  auto notFused =
+      whyNotJoin(producer, value, consumer, reader, /*places=*/1, /*isFree=*/false, oracle);
   if (notFused || producer.unpacks)
     return notFused;
   if (producer.root)
@@ -408,7 +433,8 @@ std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, Value value,
       continue;
     for (Operation *user : argument.getUsers()) {
       auto loops = cast<LoopNestOpInterface>(user);
-      if (notFused = whyNotPrologue(producer, argument, loops, loops.getLoopNest()); notFused)
+      if (notFused = whyNotPrologue(producer, argument, loops, loops.getLoopNest(), oracle);
+          notFused)
         return notFused;
     }
   }

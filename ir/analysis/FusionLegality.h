@@ -9,6 +9,7 @@
 
 #include "ir/dl/DLOps.h"
 #include "ir/interfaces/LoopNest.h"
+#include "ir/interfaces/ScheduleOracle.h"
 
 #include <optional>
 
@@ -79,16 +80,17 @@ std::optional<dl::NotFused> whyTooLarge(const FusionGroup &producer, const Fusio
 /// `reader`; nullopt where it can. `reader`, which has the loops `nest`, reads `value`.
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
                                        const FusionGroup &consumer, LoopNestOpInterface reader,
-                                       const LoopNest &nest);
+                                       const LoopNest &nest, const ScheduleOracle &oracle);
 /// The same where an attention reads `value`: its body may do so in several places.
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,
-                                       const FusionGroup &consumer, dl::AttentionOp reader);
+                                       const FusionGroup &consumer, dl::AttentionOp reader,
+                                       const ScheduleOracle &oracle);
 
 /// Why `reader`, which ends the fusion `consumer` and has the loops `nest`, cannot compute `value`
 /// by a copy of `producer`, a map, that is its own; nullopt where it can.
 std::optional<dl::NotFused> whyNotCompute(const FusionGroup &producer, mlir::Value value,
                                           const FusionGroup &consumer, LoopNestOpInterface reader,
-                                          const LoopNest &nest);
+                                          const LoopNest &nest, const ScheduleOracle &oracle);
 
 } // namespace dlc
 

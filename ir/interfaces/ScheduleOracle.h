@@ -41,6 +41,9 @@ public:
   /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
   /// estimated to take less time than one for each.
   virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;
+  /// Returns true if there are kernels that multiply tensors of e4m3 as they are stored: then the
+  /// operands of such products are stored in it.
+  virtual bool multipliesFloat8() const = 0;
   /// Returns true if there are kernels that multiply by weights without their blocks of zeros
   /// (dl.block_sparse_linear).
   virtual bool multipliesStoredBlocks() const = 0;
@@ -57,6 +60,9 @@ public:
   /// neighbouring channels do not fit, reads several whole groups at once: then it is faster over
   /// images that lie channels last.
   virtual bool hasVectorsOfGroups(LoopNestOpInterface window) const = 0;
+  /// Returns true if a kernel of `window` reads and writes images that are row-major about as fast
+  /// as images that lie channels last.
+  virtual bool slidesAlongRows(LoopNestOpInterface window) const = 0;
   /// Microseconds that a kernel takes that does nothing but read a tensor of so many bytes and
   /// write it in another order, on the machine that the module around `op` is for.
   virtual double microsecondsToMove(mlir::Operation *op, int64_t bytes) const = 0;

@@ -50,7 +50,7 @@ bool Recomputation::canCompute(PlannedFusion &reader, const PlannedFusion &group
       isa_and_nonnull<dl::AttentionOp>(reader.root) ||
       (plan.writesPart(reader) && plan.readsPart(group)))
     return false;
-  return !whyNotCompute(group, read.get(), reader, loops, loops.getLoopNest());
+  return !whyNotCompute(group, read.get(), reader, loops, loops.getLoopNest(), oracle);
 }
 
 /// A number that estimates take for a dim that nothing bounds.

@@ -210,7 +210,7 @@ void VerticalFusion::group(Operation *op) {
     merged.root = op;
     for (Value operand : operands)
       takeIn(merged, operand, /*places=*/1, [&](const FusionGroup &producer) {
-        return whyNotFuse(producer, operand, merged, attention);
+        return whyNotFuse(producer, operand, merged, attention, oracle);
       });
   } else {
     auto loops = cast<LoopNestOpInterface>(op);
@@ -226,7 +226,7 @@ void VerticalFusion::group(Operation *op) {
       operands.clear();
     for (Value operand : operands)
       takeIn(merged, operand, placesRead(op, nest, operand), [&](const FusionGroup &producer) {
-        auto notFused = whyNotFuse(producer, operand, merged, loops, nest);
+        auto notFused = whyNotFuse(producer, operand, merged, loops, nest, oracle);
         if (!notFused && choosesAlongRows(producer, operand, nest))
           return std::optional(dl::NotFused::joined_rows);
         // A dl.cat would rather have its tensors written in place than compute them.

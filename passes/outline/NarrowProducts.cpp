@@ -4,6 +4,8 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/IntegerRange.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/contraction/DLContraction.h"
+#include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,6 +33,8 @@ class NarrowProducts : public impl::NarrowProductsBase<NarrowProducts> {
 
   std::optional<Storage> storageOf(Value operand, bool isFirst);
   void narrow(OpOperand &operand, const Storage &storage);
+  /// Gives each operand of a product of floats of 8 bits a cast of its own.
+  static void splitCasts(LoopNestOpInterface product);
 
   IntegerRanges ranges;
   WeightDependence weights;
@@ -116,7 +120,24 @@ void NarrowProducts::narrow(OpOperand &operand, const Storage &storage) {
   operand.set(widened(known));
 }
 
+void NarrowProducts::splitCasts(LoopNestOpInterface product) {
+  if (!dl::float8OperandsOf(product, product.getLoopNest()))
+    return;
+  for (OpOperand &operand : product->getOpOperands()) {
+    auto cast = operand.get().getDefiningOp<dl::CastOp>();
+    if (!cast || cast->hasOneUse())
+      continue;
+    OpBuilder builder(product);
+    operand.set(builder.clone(*cast)->getResult(0));
+  }
+}
+
 void NarrowProducts::runOnOperation() {
+  const ScheduleOracle *oracle = ScheduleOracle::of(getOperation());
+  if (!oracle)
+    return signalPassFailure();
+  if (oracle->multipliesFloat8())
+    getOperation().walk([](LoopNestOpInterface op) { splitCasts(op); });
   ranges = {};
   weights = {};
   narrowed.clear();

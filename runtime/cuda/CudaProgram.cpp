@@ -132,7 +132,8 @@ void CudaProgram::resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresse
 Result CudaProgram::encode(TensorMap &map, const rt::PlannedMap &planned, DevicePtr address) const {
   TensorMapType type = planned.dtype == schema::DType::f16    ? TensorMapType::F16
                        : planned.dtype == schema::DType::bf16 ? TensorMapType::Bf16
-                                                              : TensorMapType::Tf32;
+                       : planned.dtype == schema::DType::f32  ? TensorMapType::Tf32
+                                                              : TensorMapType::U8;
   auto unsignedOf = [](int64_t value) { return static_cast<unsigned long long>(value); };
   const unsigned long long extents[] = {unsignedOf(planned.columns), unsignedOf(planned.rows)},
                            strides[] = {unsignedOf(planned.step * rt::bytesOf(planned.dtype))};

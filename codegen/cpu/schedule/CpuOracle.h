@@ -17,9 +17,11 @@ public:
   bool reducesJoined() const override { return false; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
   bool hasVectorsOfGroups(LoopNestOpInterface window) const override;
+  bool slidesAlongRows(LoopNestOpInterface) const override { return false; }
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
+  bool multipliesFloat8() const override { return false; }
   bool multipliesStoredBlocks() const override { return true; }
   bool hasThreadBlocks() const override { return false; }
   bool hasWaves() const override { return false; }

@@ -10,6 +10,7 @@
 #include "dlc_mma.cuh"
 #include "dlc_slab.cuh"
 #include "dlc_split.cuh"
+#include "dlc_totals.cuh"
 
 namespace dlc {
 
@@ -48,21 +49,25 @@ struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K, true, OUTSIDE> {
   }
 };
 
-/// Totals of a product are floats, or integers that wrap.
-DLC_DEV float add_totals(float a, float b) { return a + b; }
-DLC_DEV i32 add_totals(i32 a, i32 b) { return add_wrap(a, b); }
-
 /// The sums of a warp in MI x NJ tiles of mma: floats.
-template <class Config, int MI, int NJ, bool BYTES = sizeof(typename Config::type) == 1>
-struct mma_sums {
+template <class Config, int MI, int NJ, int KIND = number_kind<Config>()> struct mma_sums {
   using Total = float;
   enum { kZeroA = 0, kZeroB = 0 }; // no variable, of which PTX would tell
+
+  DLC_DEV void add(float (&acc)[MI][NJ][4], const u32 (&a)[MI][4],
+                   const u32 (&b)[(NJ + 1) / 2][4]) {
+    if constexpr (KIND == kFloat8)
+      mma_tile_float8<MI, NJ>(acc, a, b);
+    else
+      mma_tile<typename Config::type, MI, NJ>(acc, a, b);
+  }
+  DLC_DEV void take_off_zeros(float (&)[MI][NJ][4]) {}
 };
 
 /// Bytes in i32. One operand may have a zero point, which is what its elements mean 0 by: the
 /// sum of (a - zero_a) * b is that of a * b less zero_a times the sum of b, and the bytes of b are
 /// in the lanes' registers anyway. The other operand is 0 beyond the end of k.
-template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
+template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, kBytes> {
   using Total = i32;
   static constexpr int kZeroA = Config::zero_a, kZeroB = Config::zero_b;
   static constexpr bool kSignedA = Config::signed_a != 0, kSignedB = Config::signed_b != 0;
@@ -121,8 +126,8 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
 };
 
 /// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
-/// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8 with signed_X and zero_X of
-/// each operand: see mma_sums), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
+/// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8, which are e4m3 with `float8`
+/// and else have signed_X and zero_X of each operand: see mma_sums), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
 /// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
 /// stages, the loops that k counts (slab_k), and for each operand X its width and whether it is
 /// across (see slab), whether it lies along k in shared memory, and the taps of its window
@@ -212,14 +217,10 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
 #pragma unroll
       for (int j = 0; j < kWarpN / 16; ++j)
         SlabB::load_b(fb[j], stage_b, warp_n + j * 16, kk);
-      if constexpr (sizeof(T) == 1)
-        sums.add(acc, fa, fb);
-      else
-        mma_tile<T, kWarpM / 16, kWarpN / 8>(acc, fa, fb);
+      sums.add(acc, fa, fb);
     }
   });
-  if constexpr (sizeof(T) == 1)
-    sums.take_off_zeros(acc);
+  sums.take_off_zeros(acc);
 
   if constexpr (Share::kParts > 1)
     if (!share.template sum<kThreads, kWarpM / 16 * (kWarpN / 8) * 4>([&](int i) -> float & {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_gather.cuh"
+#include "dlc_sums90.cuh"
 #include "dlc_totals90.cuh"
 #include "dlc_wgmma.cuh"
 
@@ -78,7 +79,7 @@ template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapp
 };
 
 /// An operand whose slabs the first warpgroup copies: see gathered_rows.
-template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
+template <class Config, int ROWS, int OUTSIDE, class FO, class FP> struct gathered_operand {
   using T = typename Config::type;
   using Index = typename Config::index;
   using slab = wgmma_slab<T, ROWS, false>;
@@ -89,7 +90,7 @@ template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
   Index rows, depth;
   const FO &element;
   const FP &place;
-  gathered_rows<Config, ROWS> gather;
+  gathered_rows<Config, ROWS, OUTSIDE> gather;
 
   /// `step`: of k, with which the slabs begin.
   DLC_DEV void begin(Index, Index tile, Index step) {
@@ -142,7 +143,7 @@ private:
 /// for all m < rows and n < columns, and `finish(m, n, something, false)` for others of them: it may
 /// read what lies there before it knows, and stores nothing.
 ///
-/// Config: type (f16, bf16, or float, which the maps round to tf32),
+/// Config: type (f16, bf16, or float, which the maps round to tf32, or i8: as of contract_mma),
 /// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
 /// the columns of a turn of the epilogue, `chunk`. A and B bring the slabs of the operands:
 /// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks. With a Share
@@ -171,7 +172,9 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
 
   DLC_DYN_SMEM(smem);
   u8 *stages_a = smem, *stages_b = stages_a + kStages * SlabA::kBytes;
-  float *all_totals = reinterpret_cast<float *>(stages_b + kStages * SlabB::kBytes);
+  using Sums = wgmma_sums<Config, kTileN>;
+  using Total = typename Sums::Total;
+  Total *all_totals = reinterpret_cast<Total *>(stages_b + kStages * SlabB::kBytes);
   u64 *full = reinterpret_cast<u64 *>(all_totals + 8 * 16 * kPitch), *empty = full + kStages;
   int thread = (int)threadIdx.x, group = thread >> 7, lane = thread & 31;
   if (thread == 0) {
@@ -180,7 +183,11 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
 #pragma unroll 1
     for (int stage = 0; stage < kStages; ++stage) {
       mbar_init(full + stage, kGathers ? 1 + 4 : 1); // TMA, and each warp that gathers
-      mbar_init(empty + stage, 2);
+      mbar_init(empty + stage, Sums::kCounts ? 8 : 2);
+    }
+    if constexpr (Sums::kZeroA != 0) {
+      mbar_init(empty + kStages, 128);
+      mbar_init(empty + kStages + 1, 128);
     }
     mbar_fence_init();
   }
@@ -254,41 +261,42 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   }
 
   const int first = (group - 1) * 64, warp = (thread >> 5) - 4;
-  float *totals = all_totals + warp * 16 * kPitch;
-  const bool speaks = (thread & 127) == 0;
+  Total *totals = all_totals + warp * 16 * kPitch;
+  // A warpgroup's products are done together; what warps read besides they tell one by one.
+  const bool speaks = (thread & (Sums::kCounts ? 31 : 127)) == 0;
+  auto free_stage = [&](int done) {
+    if constexpr (Sums::kCounts)
+      warp_barrier();
+    if (speaks)
+      mbar_arrive(empty + done);
+  };
+  u64 *met = empty + kStages;
+  Sums sums(column_sums_room{met + group - 1, reinterpret_cast<i32 *>(met + 2) +
+                                                  (group - 1) * 2 * max(kTileN, 128)});
 #pragma unroll 1
   for (Index tile = first_tile; tile < tiles; tile += turn) {
     Index batch, tile_m, tile_n;
     place(tile, batch, tile_m, tile_n);
-    float d[kTileN / 2];
-#pragma unroll
-    for (int i = 0; i < kTileN / 2; ++i)
-      d[i] = 0.0f;
+    sums.begin();
     int last = 0;
 #pragma unroll 1
     for (Index step = 0; step < steps; ++step) {
       mbar_wait(full + stage, phase);
-      const u8 *stage_a = stages_a + stage * SlabA::kBytes,
-               *stage_b = stages_b + stage * SlabB::kBytes;
-      wgmma_fence();
-#pragma unroll
-      for (int kk = 0; kk < 4; ++kk)
-        wgmma<T, kTileN, A::kAlongRows != 0, B::kAlongRows != 0>(d, SlabA::at(stage_a, first, kk),
-                                                                 SlabB::at(stage_b, 0, kk), true);
-      wgmma_commit();
-      // One slab stays in work; the one before it is free.
-      wgmma_wait<1>();
-      if (speaks && step > 0)
-        mbar_arrive(empty + last);
+      sums.template multiply<A, B>(stages_a + stage * SlabA::kBytes,
+                                   stages_b + stage * SlabB::kBytes, first);
+      if constexpr (Sums::kInFlight == 0)
+        free_stage(stage);
+      else if (step > 0)
+        free_stage(last);
       last = stage;
       advance();
     }
-    wgmma_wait<0>();
-    if (speaks && steps > 0)
-      mbar_arrive(empty + last);
+    sums.end();
+    if (Sums::kInFlight != 0 && steps > 0)
+      free_stage(last);
 
     const Index m0 = tile_m * kTileM, n0 = tile_n * kTileN;
-    auto give = [&](int row, int column, const vec<float, kVector> &total) {
+    auto give = [&](int row, int column, const vec<Total, kVector> &total) {
       // No branch, so that the reads of the next vectors need not wait for its end.
       Index m = min(m0 + row, rows - 1), n = min(n0 + column, columns - kVector);
       bool inside = m0 + row < rows && n0 + column < columns;
@@ -299,14 +307,14 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     };
     if constexpr (Share::kParts > 1) {
       static_assert(kChunk == kTileN, "the totals of a tile lie in shared memory at once");
-      store_totals<kTileN, kTileN>(totals, d, 0, lane);
+      store_totals<kTileN, kTileN>(totals, sums.d, 0, lane);
       cluster_barrier(); // all totals are there
       sum_totals<Share::kParts, kTileN, kVector>(all_totals, thread - 128, give);
       cluster_leave();
     } else {
       const int own = first + (warp & 3) * 16;
       give_totals<kTileN, kChunk, kVector>(
-          d, totals, lane, [&](int row, int column, const vec<float, kVector> &total) {
+          sums.d, totals, lane, [&](int row, int column, const vec<Total, kVector> &total) {
             give(own + row, column, total);
           });
     }
@@ -357,13 +365,15 @@ DLC_DEV void contract_wgmma_gathered(typename Config::index rows, typename Confi
                                      const FO &element, const FP &place) {
   using T = typename Config::type;
   using Index = typename Config::index;
+  using Sums = wgmma_sums<Config, Config::tile_n>;
   auto top = [](Index) { return (Index)0; };
   if constexpr (Config::gathers_columns != 0) {
     mapped_operand<T, 128, false, Index, decltype(top)> a = {map, top};
-    gathered_operand<Config, Config::tile_n, FO, FP> b = {image, columns, depth, element, place};
+    gathered_operand<Config, Config::tile_n, Sums::kZeroB, FO, FP> b = {image, columns, depth,
+                                                                        element, place};
     contract_wgmma_of<Config, false, Share>(rows, columns, depth, (Index)1, a, b, finish);
   } else {
-    gathered_operand<Config, 128, FO, FP> a = {image, rows, depth, element, place};
+    gathered_operand<Config, 128, Sums::kZeroA, FO, FP> a = {image, rows, depth, element, place};
     mapped_operand<T, Config::tile_n, false, Index, decltype(top)> b = {map, top};
     contract_wgmma_of<Config, false, Share>(rows, columns, depth, (Index)1, a, b, finish);
   }

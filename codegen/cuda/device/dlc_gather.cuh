@@ -14,12 +14,13 @@ namespace dlc {
 /// Whether a row has elements depends on the tap alone: `taps` of the config counts these, at most
 /// 32. `element(row, k, ...)` is the offset of an element from the base or -1 where it is 0,
 /// `place(row, k, ...)` the same without a test: what the row makes of it plus what the tap and the
-/// channel do. 16 bytes lie together along k. Config: type, index, k_loops and their extents as of
-/// slab_k, whose loops but the last are the taps.
+/// channel do. 16 bytes lie together along k. OUTSIDE: what elements are that have no place.
+/// Config: type, index, k_loops and their extents as of slab_k, whose loops but the last are the
+/// taps.
 ///
 /// Eight threads copy a row's 128 bytes, each the same 16 of every sixteenth row. Finding a row
 /// takes divisions: each lane finds others of its warp's rows, and all tell each other.
-template <class Config, int ROWS> struct gathered_rows {
+template <class Config, int ROWS, int OUTSIDE = 0> struct gathered_rows {
   using T = typename Config::type;
   using Index = typename Config::index;
   using K = slab_k<Config>;
@@ -81,8 +82,17 @@ template <class Config, int ROWS> struct gathered_rows {
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
       bool copies = some && (inside[own] >> tap & 1) != 0;
-      cp_async<16>(stage + Slab::place(own * 16 + row, chunk),
-                   base + (copies ? start[own] + along : 0), copies);
+      T *to = stage + Slab::place(own * 16 + row, chunk);
+      if constexpr (OUTSIDE != 0)
+        if (!copies) { // a copy brings zeros alone
+          vec<T, 16 / (int)sizeof(T)> outside;
+#pragma unroll
+          for (int e = 0; e < 16 / (int)sizeof(T); ++e)
+            outside[e] = (T)OUTSIDE;
+          store(to, outside);
+          continue;
+        }
+      cp_async<16>(to, base + (copies ? start[own] + along : 0), copies);
     }
     at = at.plus(kDepth);
   }

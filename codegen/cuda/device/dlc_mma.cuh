@@ -1,9 +1,9 @@
 //===- dlc_mma.cuh - tensor cores -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators, and of bytes, with
-// i32 ones; what orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole tile: in the
-// emulator each call is one meeting of the warp.
+// mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators, of bytes, with i32
+// ones, and of e4m3, as f16; what orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole
+// tile: in the emulator each call is one meeting of the warp.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_async.cuh"
@@ -115,6 +115,22 @@ template <bool SIGNED> DLC_DEV i32 add_bytes(u32 four, i32 total) {
   return total;
 }
 
+/// The f16 that the two e4m3 in the lower half of `pair` are: every number of e4m3 is one of f16.
+DLC_DEV u32 halves_of_float8(u32 pair) {
+  u32 r;
+#if __CUDA_ARCH__ >= 890
+  asm("cvt.rn.f16x2.e4m3x2 %0,%1;" : "=r"(r) : "h"((u16)pair));
+#else
+  // As bits of an f16, exponent and mantissa are 2^-8 of the number, numbers below the smallest
+  // normal one included.
+  u32 apart = (pair & 0xffu) | (pair & 0xff00u) << 8, magnitude = apart & 0x007f007fu;
+  asm("mul.rn.f16x2 %0,%1,%2;" : "=r"(r) : "r"(magnitude << 7), "r"(0x5c005c00u));
+  u32 is_nan = (magnitude + 0x00010001u) & 0x00800080u;
+  r |= (apart & 0x00800080u) << 8 | ((is_nan << 8) - (is_nan << 2));
+#endif
+  return r;
+}
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 //===-- wgmma (sm_90a): all 128 threads of a warpgroup together -----------===//
 
@@ -136,3 +152,30 @@ template <int N> DLC_DEV void reg_alloc() {
 
 } // namespace dlc
 #endif // DLC_EMU
+
+namespace dlc {
+
+/// MI x NJ products of 16x8x32 of e4m3, whose elements lie in the lanes as those of mma_tile_bytes
+/// do, as f16: exact products, added in f32. Of the four neighbours along k in a register, two are
+/// multiplied at a time, the same ones of both operands.
+template <int MI, int NJ>
+DLC_DEV void mma_tile_float8(float (&d)[MI][NJ][4], const u32 (&a)[MI][4],
+                             const u32 (&b)[NJ / 2][4]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    u32 halves_a[MI][4], halves_b[NJ / 2][4];
+#pragma unroll
+    for (int i = 0; i < MI; ++i)
+#pragma unroll
+      for (int r = 0; r < 4; ++r)
+        halves_a[i][r] = halves_of_float8(a[i][r] >> half * 16);
+#pragma unroll
+    for (int j = 0; j < NJ / 2; ++j)
+#pragma unroll
+      for (int r = 0; r < 4; ++r)
+        halves_b[j][r] = halves_of_float8(b[j][r] >> half * 16);
+    mma_tile<f16, MI, NJ>(d, halves_a, halves_b);
+  }
+}
+
+} // namespace dlc

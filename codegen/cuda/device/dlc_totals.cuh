@@ -6,6 +6,19 @@
 
 namespace dlc {
 
+/// The numbers that a product multiplies: floats of 16 bits or rounded to tf32, bytes, or e4m3.
+enum { kFloats, kBytes, kFloat8 };
+template <class Config> DLC_DEV constexpr int number_kind() {
+  if constexpr (sizeof(typename Config::type) > 1)
+    return kFloats;
+  else
+    return Config::float8 != 0 ? kFloat8 : kBytes;
+}
+
+/// Totals of a product are floats, or integers that wrap.
+DLC_DEV float add_totals(float a, float b) { return a + b; }
+DLC_DEV i32 add_totals(i32 a, i32 b) { return add_wrap(a, b); }
+
 /// COUNT neighbouring totals.
 template <int COUNT, class Total> DLC_DEV vec<Total, COUNT> load_totals(const Total *at) {
   vec<Total, COUNT> totals;

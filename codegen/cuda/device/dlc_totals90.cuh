@@ -14,20 +14,20 @@
 #ifdef DLC_HAS_WGMMA
 namespace dlc {
 
-/// Floats from one of a warp's 16 rows to the next in the room through which its totals leave,
+/// Totals from one of a warp's 16 rows to the next in the room through which its totals leave,
 /// CHUNK columns a turn.
 DLC_DEV constexpr int totals_pitch(int chunk) { return chunk + 8; }
 
 /// Stores columns `chunk` * CHUNK to (chunk + 1) * CHUNK of a warp's 16 rows of totals, as an
 /// accumulator of wgmma has them, to `totals`.
-template <int N, int CHUNK>
-DLC_DEV void store_totals(float *totals, const float (&d)[N / 2], int chunk, int lane) {
+template <int N, int CHUNK, class Total>
+DLC_DEV void store_totals(Total *totals, const Total (&d)[N / 2], int chunk, int lane) {
 #pragma unroll
   for (int j = 0; j < CHUNK / 8; ++j)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       int at = (chunk * (CHUNK / 8) + j) * 4 + half * 2;
-      vec<float, 2> pair = {{d[at], d[at + 1]}};
+      vec<Total, 2> pair = {{d[at], d[at + 1]}};
       store(totals + (half * 8 + (lane >> 2)) * totals_pitch(CHUNK) + j * 8 + (lane & 3) * 2, pair);
     }
 }
@@ -35,8 +35,8 @@ DLC_DEV void store_totals(float *totals, const float (&d)[N / 2], int chunk, int
 /// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way
 /// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` for several vectors in
 /// a row, so that what it reads is on its way for all of them at once.
-template <int N, int CHUNK, int VECTOR, class Visit>
-DLC_DEV void give_totals(const float (&d)[N / 2], float *totals, int lane, const Visit &visit) {
+template <int N, int CHUNK, int VECTOR, class Total, class Visit>
+DLC_DEV void give_totals(const Total (&d)[N / 2], Total *totals, int lane, const Visit &visit) {
   constexpr int kPitch = totals_pitch(CHUNK), kTurns = 16 * CHUNK / VECTOR / 32,
                 kUnroll = kTurns < 4 ? kTurns : 4;
   static_assert(16 * CHUNK / VECTOR % 32 == 0, "each lane has as many vectors");
@@ -67,8 +67,8 @@ template <int PARTS> struct cluster_depth {
 /// always in the order of the blocks, and calls `visit(row, column, VECTOR sums)` for the rows of this
 /// block: every PARTS-th, so that all blocks have some where the product ends within the tile. By 256
 /// threads of each block, of which this one is `thread`.
-template <int PARTS, int N, int VECTOR, class Visit>
-DLC_DEV void sum_totals(const float *totals, int thread, const Visit &visit) {
+template <int PARTS, int N, int VECTOR, class Total, class Visit>
+DLC_DEV void sum_totals(const Total *totals, int thread, const Visit &visit) {
   constexpr int kVectors = N / VECTOR, kPitch = totals_pitch(N);
   const int rank = (int)cluster_rank();
 #pragma unroll 1
@@ -77,7 +77,7 @@ DLC_DEV void sum_totals(const float *totals, int thread, const Visit &visit) {
     if (128 % PARTS != 0 && row >= 128)
       return;
     // All on their way at once.
-    vec<float, VECTOR> theirs[PARTS];
+    vec<Total, VECTOR> theirs[PARTS];
 #pragma unroll
     for (int part = 0; part < PARTS; ++part)
       theirs[part] = load_totals<VECTOR>(map_shared(totals, part) + row * kPitch + column);
@@ -85,7 +85,7 @@ DLC_DEV void sum_totals(const float *totals, int thread, const Visit &visit) {
     for (int part = 1; part < PARTS; ++part)
 #pragma unroll
       for (int e = 0; e < VECTOR; ++e)
-        theirs[0][e] += theirs[part][e];
+        theirs[0][e] = add_totals(theirs[0][e], theirs[part][e]);
     visit(row, column, theirs[0]);
   }
 }

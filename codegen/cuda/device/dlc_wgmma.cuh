@@ -1,8 +1,9 @@
 //===- dlc_wgmma.cuh - Hopper's tensor cores (sm_90a) ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma in f16, bf16 and tf32 with float accumulators: operands lie in shared memory with the
-// 128-byte swizzle, as TMA brings them; A may lie in registers, in the 16-bit types. All 128
+// wgmma in f16, bf16, tf32 and e4m3 with float accumulators, and of bytes, with i32 ones: operands
+// lie in shared memory with the 128-byte swizzle, as TMA brings them; A may lie in registers, in
+// the 16-bit types. All 128
 // threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ..., wgmma_commit,
 // wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
@@ -30,25 +31,26 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
 
 #ifndef DLC_EMU
 
-#define DLC_ACC8(n)                                                                                \
-  "+f"(d[n]), "+f"(d[n + 1]), "+f"(d[n + 2]), "+f"(d[n + 3]), "+f"(d[n + 4]), "+f"(d[n + 5]),      \
-      "+f"(d[n + 6]), "+f"(d[n + 7])
-#define DLC_ACC32(n) DLC_ACC8(n), DLC_ACC8(n + 8), DLC_ACC8(n + 16), DLC_ACC8(n + 24)
+#define DLC_ACC8(kind, n)                                                                          \
+  kind(d[n]), kind(d[n + 1]), kind(d[n + 2]), kind(d[n + 3]), kind(d[n + 4]), kind(d[n + 5]),      \
+      kind(d[n + 6]), kind(d[n + 7])
+#define DLC_ACC32(kind, n)                                                                         \
+  DLC_ACC8(kind, n), DLC_ACC8(kind, n + 8), DLC_ACC8(kind, n + 16), DLC_ACC8(kind, n + 24)
 
 #define DLC_REGISTERS_64                                                                           \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
   "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31},"
-#define DLC_WGMMA_64(type, k, majors)                                                              \
+#define DLC_WGMMA_64(kind, k, types, scales)                                                       \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%34,0;\n"                        \
-               "wgmma.mma_async.sync.aligned.m64n64k" k ".f32." type "." type " " DLC_REGISTERS_64 \
-               "%32,%33,accumulate,1,1" majors ";\n}"                                              \
-               : DLC_ACC32(0)                                                                      \
+               "wgmma.mma_async.sync.aligned.m64n64k" k types " " DLC_REGISTERS_64                 \
+               "%32,%33,accumulate" scales ";\n}"                                                  \
+               : DLC_ACC32(kind, 0)                                                                \
                : "l"(a), "l"(b), "r"((int)accumulate))
 #define DLC_WGMMA_HELD_64(type, major)                                                             \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%37,0;\n"                        \
                "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " " DLC_REGISTERS_64    \
                "{%32,%33,%34,%35},%36,accumulate,1,1," major ";\n}"                                \
-               : DLC_ACC32(0)                                                                      \
+               : DLC_ACC32("+f", 0)                                                                \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 
 #define DLC_REGISTERS_128                                                                          \
@@ -56,17 +58,17 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
   "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,"                           \
   "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,"                           \
   "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"
-#define DLC_WGMMA_128(type, k, majors)                                                             \
+#define DLC_WGMMA_128(kind, k, types, scales)                                                      \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%66,0;\n"                        \
-               "wgmma.mma_async.sync.aligned.m64n128k" k ".f32." type "." type                     \
-               " " DLC_REGISTERS_128 "%64,%65,accumulate,1,1" majors ";\n}"                        \
-               : DLC_ACC32(0), DLC_ACC32(32)                                                       \
+               "wgmma.mma_async.sync.aligned.m64n128k" k types " " DLC_REGISTERS_128               \
+               "%64,%65,accumulate" scales ";\n}"                                                  \
+               : DLC_ACC32(kind, 0), DLC_ACC32(kind, 32)                                           \
                : "l"(a), "l"(b), "r"((int)accumulate))
 #define DLC_WGMMA_HELD_128(type, major)                                                            \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%69,0;\n"                        \
                "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " DLC_REGISTERS_128  \
                "{%64,%65,%66,%67},%68,accumulate,1,1," major ";\n}"                                \
-               : DLC_ACC32(0), DLC_ACC32(32)                                                       \
+               : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32)                                           \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 
 #define DLC_REGISTERS_256                                                                          \
@@ -78,17 +80,17 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
   "%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,"                           \
   "%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,"                         \
   "%118,%119,%120,%121,%122,%123,%124,%125,%126,%127},"
-#define DLC_WGMMA_256(type, k, majors)                                                             \
+#define DLC_WGMMA_256(kind, k, types, scales)                                                      \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%130,0;\n"                       \
-               "wgmma.mma_async.sync.aligned.m64n256k" k ".f32." type "." type                     \
-               " " DLC_REGISTERS_256 "%128,%129,accumulate,1,1" majors ";\n}"                      \
-               : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96)                         \
+               "wgmma.mma_async.sync.aligned.m64n256k" k types " " DLC_REGISTERS_256               \
+               "%128,%129,accumulate" scales ";\n}"                                                \
+               : DLC_ACC32(kind, 0), DLC_ACC32(kind, 32), DLC_ACC32(kind, 64), DLC_ACC32(kind, 96) \
                : "l"(a), "l"(b), "r"((int)accumulate))
 #define DLC_WGMMA_HELD_256(type, major)                                                            \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%133,0;\n"                       \
                "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type " " DLC_REGISTERS_256  \
                "{%128,%129,%130,%131},%132,accumulate,1,1," major ";\n}"                           \
-               : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96)                         \
+               : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32), DLC_ACC32("+f", 64), DLC_ACC32("+f", 96) \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 
 /// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M, ALONG_N: the operand's
@@ -100,7 +102,7 @@ DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
 #define DLC_WGMMA_MAJORS(N, T, name, along_m, along_n)                                             \
   template <>                                                                                      \
   DLC_DEV void wgmma<T, N, along_m, along_n>(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {   \
-    DLC_WGMMA_##N(name, "16", "," #along_m "," #along_n);                                          \
+    DLC_WGMMA_##N("+f", "16", ".f32." name "." name, ",1,1," #along_m "," #along_n);               \
   }
 #define DLC_WGMMA_TYPE(N, T, name)                                                                 \
   DLC_WGMMA_MAJORS(N, T, name, 0, 0)                                                               \
@@ -112,10 +114,31 @@ DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
   DLC_WGMMA_TYPE(N, bf16, "bf16")                                                                  \
   template <>                                                                                      \
   DLC_DEV void wgmma<float, N, 0, 0>(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {           \
-    DLC_WGMMA_##N("tf32", "8", "");                                                                \
+    DLC_WGMMA_##N("+f", "8", ".f32.tf32.tf32", ",1,1");                                            \
   }
 
-/// The same with A in registers, of which a thread holds pairs of neighbours along k: those of row
+/// d (+)= A(64x32) * B(32xN) of bytes, each operand's with a sign or without. Exact; sums wrap.
+template <bool SIGNED_A, bool SIGNED_B, int N>
+DLC_DEV void wgmma_bytes(i32 (&d)[N / 2], u64 a, u64 b, bool accumulate);
+/// The same of e4m3. The hardware adds with some 14 bits: after 128 steps of k at the latest, totals
+/// are to be added in float.
+template <int N> DLC_DEV void wgmma_float8(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
+
+#define DLC_WGMMA_SIGNS(N, of_a, of_b, is_a, is_b)                                                 \
+  template <>                                                                                      \
+  DLC_DEV void wgmma_bytes<is_a, is_b, N>(i32(&d)[N / 2], u64 a, u64 b, bool accumulate) {         \
+    DLC_WGMMA_##N("+r", "32", ".s32." of_a "." of_b, "");                                          \
+  }
+#define DLC_WGMMA_NARROW(N)                                                                        \
+  DLC_WGMMA_SIGNS(N, "s8", "s8", true, true)                                                       \
+  DLC_WGMMA_SIGNS(N, "s8", "u8", true, false)                                                      \
+  DLC_WGMMA_SIGNS(N, "u8", "s8", false, true)                                                      \
+  DLC_WGMMA_SIGNS(N, "u8", "u8", false, false)                                                     \
+  template <> DLC_DEV void wgmma_float8<N>(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {     \
+    DLC_WGMMA_##N("+f", "32", ".f32.e4m3.e4m3", ",1,1");                                           \
+  }
+
+/// wgmma with A in registers, of which a thread holds pairs of neighbours along k: those of row
 /// 16w+l/4 at steps 2(l%4) and the next in a[0], and 8 steps on in a[2]; of row 16w+l/4+8 in a[1]
 /// and a[3]. Until the wait for the product they must stay as they are. `a` of 16 steps of k is so
 /// what the accumulators of 16 neighbouring columns hold.
@@ -144,11 +167,16 @@ template <int COUNT> DLC_DEV void wgmma_arrived(float (&d)[COUNT]) {
 DLC_WGMMA_COLUMNS(64)
 DLC_WGMMA_COLUMNS(128)
 DLC_WGMMA_COLUMNS(256)
+DLC_WGMMA_NARROW(64)
+DLC_WGMMA_NARROW(128)
+DLC_WGMMA_NARROW(256)
 DLC_WGMMA_HELD_COLUMNS(64)
 DLC_WGMMA_HELD_COLUMNS(128)
 DLC_WGMMA_HELD_COLUMNS(256)
 
 #undef DLC_WGMMA_COLUMNS
+#undef DLC_WGMMA_NARROW
+#undef DLC_WGMMA_SIGNS
 #undef DLC_WGMMA_HELD_COLUMNS
 #undef DLC_WGMMA_HELD_MAJOR
 #undef DLC_WGMMA_TYPE

@@ -42,6 +42,24 @@ bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
   });
 }
 
+/// Neighbours along a row of 16-bit elements that one access takes (DepthwiseShape::along).
+static constexpr int64_t kAlongRow = 8;
+
+bool CudaOracle::slidesAlongRows(LoopNestOpInterface window) const {
+  LoopNest nest = window.getLoopNest();
+  if (!nest.isProduct || nest.terms.size() != 2 || nest.hasComputed())
+    return false;
+  auto typeOf = [&](unsigned term) {
+    return cast<RankedTensorType>(window->getOperand(nest.terms[term].operand).getType());
+  };
+  // A filter of one channel for each channel of the image, which slides along whole vectors.
+  dl::Dims image = dl::getDims(typeOf(0)), filter = dl::getDims(typeOf(1)),
+           result = dl::getDims(cast<RankedTensorType>(window->getResult(0).getType()));
+  return image.size() == 4 && filter.size() == 4 && isa<FloatType>(typeOf(0).getElementType()) &&
+         dl::isConstant(filter[1], 1) && filter[0] == image[1] &&
+         image.back().isMultipleOf(kAlongRow) && result.back().isMultipleOf(kAlongRow);
+}
+
 bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {
   Operation *op = ops.front();
   auto target = op->getParentOfType<ModuleOp>();

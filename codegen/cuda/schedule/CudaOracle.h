@@ -16,9 +16,11 @@ public:
   bool reducesJoined() const override { return true; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const override;
   bool hasVectorsOfGroups(LoopNestOpInterface) const override { return false; }
+  bool slidesAlongRows(LoopNestOpInterface window) const override;
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
+  bool multipliesFloat8() const override { return true; }
   bool multipliesStoredBlocks() const override { return false; }
   bool hasThreadBlocks() const override { return true; }
   bool hasWaves() const override { return true; }

@@ -442,4 +442,22 @@ std::optional<SmallVector<int64_t>> resultDimsOf(Operation *product, unsigned op
   return std::nullopt;
 }
 
+std::optional<std::array<Value, 2>> float8OperandsOf(LoopNestOpInterface product,
+                                                     const LoopNest &nest) {
+  Type type = getElementTypeOrSelf(product->getResult(0).getType());
+  if (!nest.isProduct || nest.terms.size() != 2 ||
+      (!type.isF32() && !type.isF16() && !type.isBF16()))
+    return std::nullopt;
+  std::array<Value, 2> stored;
+  for (auto [access, value] : llvm::zip(nest.terms, stored)) {
+    auto cast = product->getOperand(access.operand).getDefiningOp<CastOp>();
+    // Where an operand has no element, the byte of 0 is read in its place.
+    if (!cast || !isa<Float8E4M3FNType>(getElementTypeOrSelf(cast.getX().getType())) ||
+        access.isComputed() || (access.checked && access.fill != 0))
+      return std::nullopt;
+    value = cast.getX();
+  }
+  return stored;
+}
+
 } // namespace dlc::dl

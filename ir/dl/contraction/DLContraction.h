@@ -4,6 +4,9 @@
 #define DLC_IR_DL_DLCONTRACTION_H
 
 #include "ir/dl/DLOps.h"
+#include "ir/interfaces/LoopNest.h"
+
+#include <array>
 
 namespace dlc::dl {
 
@@ -28,6 +31,11 @@ struct ProductLoops {
 /// is, -1 where it is summed over. nullopt for ops that are neither, for the bias, and for the first
 /// operand of a convolution, whose windows overlap.
 std::optional<llvm::SmallVector<int64_t>> resultDimsOf(mlir::Operation *product, unsigned operand);
+
+/// The tensors of e4m3 that both operands of a product in floats are cast from; nullopt where one is
+/// not. A product of two such numbers is exact in f32.
+std::optional<std::array<mlir::Value, 2>> float8OperandsOf(LoopNestOpInterface product,
+                                                           const LoopNest &nest);
 
 } // namespace dlc::dl
 

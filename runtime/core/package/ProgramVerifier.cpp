@@ -311,14 +311,15 @@ private:
           isBuffer ? program.buffers()->Get(arg->index())->dtype() : schema::DType::boolean;
       bool hasExtents = !init && expressions.has(map.columns()) && expressions.has(map.rows()) &&
                         expressions.has(map.step());
-      if (!hasExtents ||
-          (dtype != schema::DType::f16 && dtype != schema::DType::bf16 &&
-           dtype != schema::DType::f32) ||
+      constexpr schema::DType kMapped[] = {schema::DType::f16, schema::DType::bf16,
+                                           schema::DType::f32, schema::DType::i8,
+                                           schema::DType::u8,  schema::DType::f8e4m3fn};
+      if (!hasExtents || std::ranges::find(kMapped, dtype) == std::end(kMapped) ||
           map.box_columns() != 128 / bytesOf(dtype) || map.box_rows() < 1 || map.box_rows() > 256)
         return refuseModule(
             where, "tensor map ", i,
-            " describes no buffer of f16, bf16 or f32 in boxes of 128 bytes by 1 to "
-            "256 rows");
+            " describes no buffer of f16, bf16, f32, i8, u8 or f8e4m3fn in boxes of 128 bytes by 1 "
+            "to 256 rows");
     }
     return {};
   }

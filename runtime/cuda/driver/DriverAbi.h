@@ -201,7 +201,7 @@ struct alignas(128) TensorMap {
   unsigned char opaque[128];
 };
 /// CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion: what dlc passes. f32 becomes tf32 on the way.
-enum class TensorMapType : int { F16 = 6, Bf16 = 9, Tf32 = 11 };
+enum class TensorMapType : int { U8 = 0, F16 = 6, Bf16 = 9, Tf32 = 11 };
 inline constexpr int kSwizzle128 = 3, kPromoteL2To256 = 3;
 
 /// nvrtcResult.

@@ -14,15 +14,15 @@ struct AsyncCopy {
   uint32_t bytes, sourceBytes;
 };
 
-/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `majors` are DlcEmuMajors. Where A lies in
-/// registers: these, and what they held at the issue.
+/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `flags` are DlcEmuMajors or, of bytes, DlcEmuSigns.
+/// Where A lies in registers: these, and what they held at the issue.
 struct AsyncProduct {
-  float *accumulator;
+  void *accumulator; // n / 2 floats, of bytes i32
   int n;
   uint64_t a, b;
   bool accumulate;
   int type;
-  unsigned majors;
+  unsigned flags;
   int group;
   const unsigned *held = nullptr;
   unsigned words[4] = {};
@@ -31,8 +31,8 @@ struct AsyncProduct {
 /// An accumulator that wgmma writes: its true values. The kernel's own registers are poisoned until
 /// the last product is done, so that early reads show.
 struct HiddenAccumulator {
-  float *registers;
-  std::vector<float> values;
+  void *registers;
+  std::vector<uint32_t> values; // their bits
   int inFlight;
 };
 

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product is done at the wait for its group. From its issue until then the accumulator's
-// registers hold NaN, so that reading them too early shows. Operands lie in shared memory with the
+// registers hold NaN (of bytes -1), so that reading them too early shows. Operands lie in shared memory with the
 // 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in
 // registers, which must hold at the wait what they held at the issue.
+//
+// Of e4m3 an H100 adds the products of 32 steps of k and the total before them as numbers that are cut
+// off below 2^-13 of the largest one's power of two.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"
@@ -12,6 +15,8 @@
 #include "test/emulator/core/TensorMap.h"
 #include "test/emulator/core/Worker.h"
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -19,23 +24,28 @@ namespace dlc::emu {
 
 namespace {
 
-constexpr int kGroup = 128, kRows = 64, kDepth = 16, kMaxColumns = 256;
+constexpr int kGroup = 128, kRows = 64, kMostDepth = 32, kMaxColumns = 256;
+/// Bits below the leading one that a sum of e4m3 keeps.
+constexpr int kFractionOfFloat8 = 13;
 /// Registers of a multiprocessor; they go to warps in units of eight for each thread.
 constexpr int kRegisters = 65536, kUnit = 8, kFewest = 24, kMost = 255;
 
 struct ProductOperands {
-  float a[kRows][kDepth];
-  float b[kDepth][kMaxColumns];
+  float a[kRows][kMostDepth];
+  float b[kMostDepth][kMaxColumns];
   float c[kRows][kMaxColumns];
 };
 
-int depthOf(int type) { return type == DlcEmuTf32 ? 8 : kDepth; }
+int bytesOf(int type) {
+  return type == DlcEmuTf32 ? 4 : type == DlcEmuByte || type == DlcEmuE4m3 ? 1 : 2;
+}
+int depthOf(int type) { return 32 / bytesOf(type); }
 
 /// An operand of `rows` rows (of A; columns of B) by the depth of one product.
 struct Operand {
   uint64_t descriptor;
   int rows, type;
-  bool alongRows;
+  bool alongRows, isSigned;
 
   /// Offset of an element. Along k: rows of 128 bytes in groups of eight, `sbo` bytes between groups. Along the rows:
   /// 64 of them in 128 bytes, eight steps of k in a group; `sbo` bytes between groups, `lbo` to the next 64 rows.
@@ -44,12 +54,11 @@ struct Operand {
          sbo = uint32_t(descriptor >> 32 & 0x3fff) << 4;
     if (alongRows)
       return swizzle128(start + (row >> 6) * lbo + (k >> 3) * sbo + (k & 7) * 128 + (row & 63) * 2);
-    return swizzle128(start + (row >> 3) * sbo + (row & 7) * 128 +
-                      k * (type == DlcEmuTf32 ? 4 : 2));
+    return swizzle128(start + (row >> 3) * sbo + (row & 7) * 128 + k * bytesOf(type));
   }
   float element(const Block &block, int row, int k) const {
     uint32_t at = offset(row, k);
-    if (at + (type == DlcEmuTf32 ? 4 : 2) > kSharedArena)
+    if (at + bytesOf(type) > kSharedArena)
       failThread(Fault::IllegalAddress, "wgmma: operand outside shared memory");
     if (type == DlcEmuTf32) {
       uint32_t bits;
@@ -59,13 +68,17 @@ struct Operand {
       std::memcpy(&value, &bits, sizeof value);
       return value;
     }
+    if (type == DlcEmuE4m3)
+      return widenFloat8(block.shared[at]);
+    if (type == DlcEmuByte)
+      return isSigned ? float(int8_t(block.shared[at])) : float(block.shared[at]);
     uint16_t bits;
     std::memcpy(&bits, block.shared + at, sizeof bits);
     return widen(bits, type == DlcEmuBf16);
   }
   /// Calls visit(offset) for each 16 bytes.
   template <class Visit> void forEachChunk(Visit visit) const {
-    int perChunk = type == DlcEmuTf32 ? 4 : 8, depth = depthOf(type);
+    int perChunk = 16 / bytesOf(type), depth = depthOf(type);
     for (int row = 0; row < rows; row += alongRows ? perChunk : 1)
       for (int k = 0; k < depth; k += alongRows ? 1 : perChunk)
         visit(offset(row, k));
@@ -73,19 +86,23 @@ struct Operand {
 };
 
 Operand operandA(const AsyncProduct &product) {
-  return {product.a, kRows, product.type, (product.majors & DlcEmuAlongM) != 0};
+  bool isByte = product.type == DlcEmuByte;
+  return {product.a, kRows, product.type, !isByte && (product.flags & DlcEmuAlongM) != 0,
+          isByte && (product.flags & DlcEmuSignedA) != 0};
 }
 Operand operandB(const AsyncProduct &product) {
-  return {product.b, product.n, product.type, (product.majors & DlcEmuAlongN) != 0};
+  bool isByte = product.type == DlcEmuByte;
+  return {product.b, product.n, product.type, !isByte && (product.flags & DlcEmuAlongN) != 0,
+          isByte && (product.flags & DlcEmuSignedB) != 0};
 }
 
-HiddenAccumulator &findAccumulator(AsyncState &async, const float *registers) {
+HiddenAccumulator &findAccumulator(AsyncState &async, const void *registers) {
   return *std::find_if(async.accumulators.begin(), async.accumulators.end(),
                        [&](const auto &hidden) { return hidden.registers == registers; });
 }
 
 /// A of product `index`, which lies in the registers of the group's threads.
-void readHeld(Thread *group, size_t index, float (&a)[kRows][kDepth]) {
+void readHeld(Thread *group, size_t index, float (&a)[kRows][kMostDepth]) {
   for (int t = 0; t < kGroup; ++t) {
     const AsyncProduct &mine = asyncOf(group[t]).products[index];
     if (!mine.held || std::memcmp(mine.held, mine.words, sizeof mine.words))
@@ -97,6 +114,39 @@ void readHeld(Thread *group, size_t index, float (&a)[kRows][kDepth]) {
       a[row][k] = widen(uint16_t(mine.words[e >> 1] >> (e & 1) * 16), mine.type == DlcEmuBf16);
     }
   }
+}
+
+/// Returns `value` without what is below 2^-kFractionOfFloat8 of the largest power of two in `largest`.
+double cutOff(double value, double largest) {
+  if (!(largest > 0) || !std::isfinite(largest))
+    return value;
+  int unit = std::ilogb(largest) - kFractionOfFloat8;
+  return std::ldexp(std::trunc(std::ldexp(value, -unit)), unit);
+}
+
+/// The sum of 32 products of e4m3, and of `before`, as an H100 adds them.
+float addFloat8(const ProductOperands &operands, int row, int column, float before) {
+  double terms[kMostDepth + 1] = {before}, largest = std::fabs(before);
+  for (int k = 0; k < kMostDepth; ++k) {
+    terms[k + 1] = double(operands.a[row][k]) * operands.b[k][column];
+    largest = std::max(largest, std::fabs(terms[k + 1]));
+  }
+  double sum = 0;
+  for (double term : terms)
+    sum += cutOff(term, largest);
+  return float(cutOff(sum, std::fabs(sum)));
+}
+
+/// The total after a product, from its bits before.
+uint32_t addTo(uint32_t bits, const AsyncProduct &product, const ProductOperands &operands, int row,
+               int column) {
+  float value = operands.c[row][column];
+  if (product.type == DlcEmuByte) // exact: 32 products of bytes have 21 bits
+    return (product.accumulate ? bits : 0u) + uint32_t(int32_t(value));
+  float before = product.accumulate ? std::bit_cast<float>(bits) : 0.0f;
+  if (product.type == DlcEmuE4m3)
+    return std::bit_cast<uint32_t>(addFloat8(operands, row, column, before));
+  return std::bit_cast<uint32_t>(product.accumulate ? before + value : value);
 }
 
 void multiply(Block &block, Thread *group, size_t index) {
@@ -138,12 +188,12 @@ void multiply(Block &block, Thread *group, size_t index) {
     for (int j = 0; j < product.n / 8; ++j)
       for (int half = 0; half < 2; ++half)
         for (int e = 0; e < 2; ++e) {
-          float value = operands.c[warp * 16 + lane / 4 + half * 8][j * 8 + lane % 4 * 2 + e];
-          float &sum = hidden.values[j * 4 + half * 2 + e];
-          sum = mine.accumulate ? sum + value : value;
+          uint32_t &sum = hidden.values[j * 4 + half * 2 + e];
+          sum =
+              addTo(sum, mine, operands, warp * 16 + lane / 4 + half * 8, j * 8 + lane % 4 * 2 + e);
         }
     if (--hidden.inFlight == 0)
-      std::memcpy(mine.accumulator, hidden.values.data(), hidden.values.size() * sizeof(float));
+      std::memcpy(mine.accumulator, hidden.values.data(), hidden.values.size() * sizeof(uint32_t));
   }
 }
 
@@ -170,13 +220,15 @@ void requireSwizzle(uint64_t descriptor) {
 
 void issue(const AsyncProduct &product) {
   AsyncState &async = asyncOf(self());
-  float *d = product.accumulator;
+  void *d = product.accumulator;
   auto hidden = std::find_if(async.accumulators.begin(), async.accumulators.end(),
                              [&](const auto &other) { return other.registers == d; });
   if (hidden == async.accumulators.end()) {
-    async.accumulators.push_back({d, std::vector<float>(d, d + product.n / 2), 0});
+    std::vector<uint32_t> values(product.n / 2);
+    std::memcpy(values.data(), d, values.size() * sizeof(uint32_t));
+    async.accumulators.push_back({d, std::move(values), 0});
     hidden = std::prev(async.accumulators.end());
-    std::memset(d, 0xFF, product.n / 2 * sizeof(float));
+    std::memset(d, 0xFF, product.n / 2 * sizeof(uint32_t));
   }
   ++hidden->inFlight;
   async.products.push_back(product);
@@ -233,9 +285,16 @@ void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bo
                  int type, unsigned majors) {
   requireSwizzle(a);
   requireSwizzle(b);
-  if (majors && type == DlcEmuTf32)
-    failThread(Fault::LaunchFailed, "wgmma: operands in tf32 lie along k");
+  if (majors && bytesOf(type) != 2)
+    failThread(Fault::LaunchFailed, "wgmma: operands of other types than 16 bits lie along k");
   issue({d, n, a, b, accumulate, type, majors, asyncOf(self()).productGroup});
+}
+
+void dlcEmuWgmmaBytes(int *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
+                      unsigned signs) {
+  requireSwizzle(a);
+  requireSwizzle(b);
+  issue({d, n, a, b, accumulate, DlcEmuByte, signs, asyncOf(self()).productGroup});
 }
 
 void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, bool accumulate,

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 8
+#define DLC_EMU_ABI_VERSION 9
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -38,10 +38,11 @@ enum DlcEmuAccessFlags : unsigned {
   DlcEmuVector = 4,
 };
 
-/// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware ignores.
-enum DlcEmuMmaType : int { DlcEmuF16, DlcEmuBf16, DlcEmuTf32 };
+/// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware ignores, and of wgmma alone 32
+/// of bytes, with i32 accumulators, and of e4m3.
+enum DlcEmuMmaType : int { DlcEmuF16, DlcEmuBf16, DlcEmuTf32, DlcEmuByte, DlcEmuE4m3 };
 
-/// Operands of mma of bytes that have a sign.
+/// Operands of mma and wgmma of bytes that have a sign.
 enum DlcEmuSigns : unsigned { DlcEmuSignedA = 1, DlcEmuSignedB = 2 };
 
 /// Operands of wgmma whose elements lie together along m or n, not along k.
@@ -116,7 +117,10 @@ void dlcEmuWgmmaFence();
 /// DlcEmuMajors.
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
                  int type, unsigned majors);
-/// The same with A in four registers a thread, which must not change before the product is done.
+/// The same of bytes, 64x32 and 32xn; `signs` are DlcEmuSigns.
+void dlcEmuWgmmaBytes(int *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
+                      unsigned signs);
+/// The product of 16-bit types with A in four registers a thread, which must not change before the product is done.
 void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, bool accumulate,
                      int type, unsigned majors);
 void dlcEmuWgmmaCommit();

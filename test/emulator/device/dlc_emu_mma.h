@@ -35,6 +35,19 @@ template <bool SIGNED> DLC_DEV i32 add_bytes(u32 four, i32 total) {
     total = (i32)((u32)total + (SIGNED ? (u32)(i32)(i8)(four >> i) : four >> i & 255u));
   return total;
 }
+/// The f16 of one e4m3.
+DLC_DEV u32 half_of_float8(u32 byte) {
+  u32 sign = (byte & 0x80u) << 8, exponent = byte >> 3 & 15u, mantissa = byte & 7u;
+  if (exponent == 15u && mantissa == 7u)
+    return sign | 0x7e00u;
+  if (exponent > 0u)
+    return sign | (exponent + 8u) << 10 | mantissa << 7;
+  float magnitude = (float)mantissa * 0x1p-9f;
+  return sign | pack2<f16>(magnitude, 0.0f);
+}
+DLC_DEV u32 halves_of_float8(u32 pair) {
+  return half_of_float8(pair & 255u) | half_of_float8(pair >> 8 & 255u) << 16;
+}
 DLC_DEV u32 tf32_bits(u32 v) {
   if ((v & 0x7f800000u) == 0x7f800000u)
     return v & 0x007fffffu ? 0x7fffffffu : v;
@@ -48,6 +61,14 @@ template <class T, int N, bool ALONG_M, bool ALONG_N>
 DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {
   dlcEmuWgmma(d, N, a, b, accumulate, mma_type<T>::value,
               (ALONG_M ? DlcEmuAlongM : 0u) | (ALONG_N ? DlcEmuAlongN : 0u));
+}
+template <bool SIGNED_A, bool SIGNED_B, int N>
+DLC_DEV void wgmma_bytes(i32 (&d)[N / 2], u64 a, u64 b, bool accumulate) {
+  dlcEmuWgmmaBytes(d, N, a, b, accumulate,
+                   (SIGNED_A ? DlcEmuSignedA : 0u) | (SIGNED_B ? DlcEmuSignedB : 0u));
+}
+template <int N> DLC_DEV void wgmma_float8(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {
+  dlcEmuWgmma(d, N, a, b, accumulate, DlcEmuE4m3, 0u);
 }
 template <class T, int N, bool ALONG_N>
 DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate) {

@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s -narrow-products -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(narrow-products)))' -split-input-file | FileCheck %s
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(narrow-products,form-fusions),outline-kernels))' -split-input-file | FileCheck %s --check-prefix=KERNELS
 
 // Both operands lie in memory in bytes and are read as they are: the product's kernel takes the zero point away, and the sums,

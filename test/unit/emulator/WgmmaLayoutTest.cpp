@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "test/unit/emulator/EmuDevice.h"
 
+#include <cmath>
+
 namespace dlc::test {
 
 namespace {
@@ -186,6 +188,94 @@ TEST_P(WgmmaLayoutTest, AlongRows) {
   expectLayout<uint16_t>("f16_mk", true, false, false);
   expectLayout<uint16_t>("f16_kn", false, true, false);
   expectLayout<uint16_t>("bf16_mn", true, true, true);
+}
+
+/// The value of an e4m3 by its definition.
+float valueOfFloat8(int bits) {
+  int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  if (exponent == 15 && mantissa == 7)
+    return NAN;
+  float magnitude =
+      exponent ? std::ldexp(1 + mantissa / 8.0f, exponent - 7) : std::ldexp(mantissa / 8.0f, -6);
+  return bits & 128 ? -magnitude : magnitude;
+}
+
+TEST_P(WgmmaLayoutTest, Bytes) {
+  std::vector<uint8_t> a(64 * 128), b(64 * 128);
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = uint8_t(i * 37 + i / 128 * 11);
+    b[i] = uint8_t(i * 101 + i / 128 * 59);
+  }
+  DevicePtr inA = upload(a), inB = upload(b), out = allocate(64 * 64 * 4);
+  auto number = [](uint8_t byte, bool isSigned) { return isSigned ? int(int8_t(byte)) : byte; };
+  for (auto [kernel, signedA, signedB] : {std::tuple("s8_s8", true, true),
+                                          {"s8_u8", true, false},
+                                          {"u8_s8", false, true},
+                                          {"u8_u8", false, false}})
+    for (int step : {0, 3}) {
+      ASSERT_EQ(
+          launch(compileFile("wgmma.cu", kernel), {1}, {128}, 2 * 64 * 128, inA, inB, out, step),
+          Result::Success)
+          << report();
+      std::vector<int> d = download<int>(out, 64 * 64);
+      for (int m = 0; m < 64; ++m)
+        for (int n = 0; n < 64; ++n) {
+          int sum = 0, entry = kAccumulators[m][n % 8];
+          for (int k = step * 32; k < step * 32 + 32; ++k)
+            sum += number(a[place(m, k, 1)], signedA) * number(b[place(n, k, 1)], signedB);
+          ASSERT_EQ(d[entry / 4 * 32 + n / 8 * 4 + entry % 4], sum)
+              << kernel << ": D(" << m << "," << n << ")";
+        }
+    }
+}
+
+// Every number of e4m3 as f16.
+TEST_P(WgmmaLayoutTest, HalvesOfFloat8) {
+  DevicePtr out = allocate(256 * 2);
+  ASSERT_EQ(launch(compileFile("wgmma.cu", "halves"), {1}, {128}, 0, out), Result::Success)
+      << report();
+  std::vector<uint16_t> d = download<uint16_t>(out, 256);
+  for (int bits = 0; bits < 256; ++bits) {
+    _Float16 half;
+    std::memcpy(&half, &d[bits], 2);
+    float value = valueOfFloat8(bits), got = float(half);
+    EXPECT_TRUE(std::isnan(value) ? std::isnan(got)
+                                  : got == value && std::signbit(got) == std::signbit(value))
+        << bits << ": " << got;
+  }
+}
+
+// Whole numbers are exact; beside 448 * 448, which is 2^17 and more, what is below 2^4 is lost.
+TEST_P(WgmmaLayoutTest, Float8) {
+  std::vector<uint8_t> a(64 * 128), b(64 * 128);
+  const uint8_t kWhole[] = {0x00, 0x38, 0x40, 0x44, 0xb8, 0xc0, 0xc4}; // 0, 1, 2, 3, -1, -2, -3
+  for (int line = 0; line < 64; ++line)
+    for (int k = 0; k < 128; ++k) {
+      a[place(line, k, 1)] = kWhole[(line * 5 + k * 3) % 7];
+      b[place(line, k, 1)] = kWhole[(line * 2 + k) % 7];
+    }
+  DevicePtr out = allocate(64 * 64 * 4);
+  auto multiply = [&](int step) {
+    EXPECT_EQ(launch(compileFile("wgmma.cu", "e4m3"), {1}, {128}, 2 * 64 * 128, upload(a),
+                     upload(b), out, step),
+              Result::Success)
+        << report();
+    return download<float>(out, 64 * 64);
+  };
+  std::vector<float> d = multiply(1);
+  for (int m = 0; m < 64; ++m)
+    for (int n = 0; n < 64; ++n) {
+      float sum = 0;
+      for (int k = 32; k < 64; ++k)
+        sum += valueOfFloat8(a[place(m, k, 1)]) * valueOfFloat8(b[place(n, k, 1)]);
+      int entry = kAccumulators[m][n % 8];
+      ASSERT_EQ(d[entry / 4 * 32 + n / 8 * 4 + entry % 4], sum) << "D(" << m << "," << n << ")";
+    }
+  for (int k = 0; k < 32; ++k) {
+    a[place(0, k, 1)] = k == 0 ? 0x7e : 0x50;                 // 448, then 8
+    b[place(0, k, 1)] = k == 0 ? 0x7e : k == 1 ? 0x42 : 0x38; // 448, 2.5, then 1
+  }
+  EXPECT_EQ(multiply(0)[0], 200704.0f + 16);
 }
 
 TEST_P(WgmmaLayoutTest, HeldInRegisters) {

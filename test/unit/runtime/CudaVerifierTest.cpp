@@ -125,9 +125,8 @@ const Fault kFaults[] = {
        map->box_rows = 64;
        p.main[0]->command.AsLaunch()->maps.push_back(std::move(map));
      },
-     "program 0 (cuda), command 0: tensor map 0 describes no buffer of f16, bf16 or f32 in boxes "
-     "of "
-     "128 bytes by 1 to 256 rows"},
+     "program 0 (cuda), command 0: tensor map 0 describes no buffer of f16, bf16, f32, i8, u8 "
+     "or f8e4m3fn in boxes of 128 bytes by 1 to 256 rows"},
     {"VariantOfVariant",
      [](PackageBuilder &, ProgramT &p) {
        LaunchT &launch = *p.main[0]->command.AsLaunch();

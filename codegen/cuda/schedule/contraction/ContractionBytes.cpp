@@ -1,7 +1,9 @@
-//===- ContractionBytes.cpp - Products of integers that lie in memory as bytes ---------*- C++ -*-===//
+//===- ContractionBytes.cpp - Products of numbers that lie in memory as bytes ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
+
+#include "ir/dl/contraction/DLContraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,7 +18,11 @@ bool ByteProduct::isSigned(unsigned term) const {
 }
 
 std::optional<ByteProduct> bytesOf(LoopNestOpInterface root, const LoopNest &nest) {
-  if (!root || !nest.isProduct || nest.terms.size() != 2 ||
+  if (!root)
+    return std::nullopt;
+  if (auto floats = dl::float8OperandsOf(root, nest))
+    return ByteProduct{{OffsetIntegers{(*floats)[0]}, OffsetIntegers{(*floats)[1]}}, true};
+  if (!nest.isProduct || nest.terms.size() != 2 ||
       !getElementTypeOrSelf(root->getResult(0).getType()).isSignlessInteger(32))
     return std::nullopt;
   ByteProduct found;

@@ -1,9 +1,11 @@
-//===- ContractionBytes.h - Products of integers that lie in memory as bytes -----------*- C++ -*-===//
+//===- ContractionBytes.h - Products of numbers that lie in memory as bytes ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product of quantized tensors is one of i32, whose operands are cast from bytes, one of them
 // less its zero point (ir/analysis/IntegerRange.h). Tensor cores multiply the bytes as they are
 // stored, and the zero point is taken off the totals (mma_sums of dlc_contract.cuh).
+//
+// A product in floats whose operands are both cast from e4m3 is another one.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
@@ -17,8 +19,9 @@ namespace dlc::codegen {
 
 struct ByteProduct {
   /// The operand of each term: i8 or u8, less a zero point among their numbers, which one of both
-  /// may have.
+  /// may have; or e4m3.
   std::array<OffsetIntegers, 2> operands;
+  bool isFloat8 = false;
 
   bool isSigned(unsigned term) const;
 };

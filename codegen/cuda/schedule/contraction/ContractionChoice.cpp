@@ -6,6 +6,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using llvm::divideCeilSigned;
 
@@ -102,8 +103,9 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
   int64_t steps =
       std::max<int64_t>(1, divideCeilSigned(divideCeilSigned(shape.k, tile.k), tile.parts));
-  double rate = tile.unit == ProductUnit::floats ? rates.products
-                                                 : rates.products * 2 / double(shape.elementBytes);
+  int64_t multiplied = shape.isFloat8 ? 2 : shape.elementBytes; // bytes of an element
+  double rate =
+      tile.unit == ProductUnit::floats ? rates.products : rates.products * 2 / double(multiplied);
   double products = double(tile.m * tile.n * tile.k) / rate;
   double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / rates.bytes;
   int64_t apart = (shape.areRowsApart ? tile.m : 0) + (shape.areColumnsApart ? tile.n : 0);
@@ -126,12 +128,18 @@ static double clocksOfCluster(const WgmmaTile &tile, const RingRates &rates) {
 }
 
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+  // Totals of a slab and of all slabs before it are both in registers.
+  if (shape.isFloat8 && tile.n > WgmmaTile::mostOfFloat8)
+    return std::numeric_limits<double>::infinity();
   const RingRates &rates = gpu.wgmma;
   int64_t tiles =
       divideCeilSigned(shape.m, WgmmaTile::m) * divideCeilSigned(shape.n, tile.n) * shape.batch;
   int64_t depth = 128 / shape.elementBytes;
   double products =
       double(WgmmaTile::m * tile.n * depth) / (rates.products * 2 / double(shape.elementBytes));
+  // One warpgroup adds its slab while the other one multiplies.
+  if (shape.isFloat8)
+    products = std::max(products, products / 2 + double(WgmmaTile::m * tile.n) / gpu.peakFloats);
   double copies = double((WgmmaTile::m + tile.n) * 128) / rates.bytes;
   // Copies by threads are as many as half of the ring holds (late_arrivals), and take their turn
   // beside those of TMA.

@@ -9,6 +9,7 @@
 
 #include "ir/machine/GpuModel.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ struct ProductShape {
   int64_t finishing =
       0;             ///< operations that make a result of a total, by the weights of CostModel.h
   int64_t reads = 0; ///< numbers that it takes of other tensors of the size of the result
+  /// Elements are e4m3: mma multiplies them as f16, and wgmma adds each slab by itself.
+  bool isFloat8 = false;
 };
 
 /// A side of a product counts so much at most where its time is estimated.
@@ -55,6 +58,7 @@ enum class Gathered { none, rows, columns };
 /// A block's tile on Hopper's wgmma: rows and threads are fixed, a slab has 128 bytes of k.
 struct WgmmaTile {
   static constexpr int64_t m = 128, threads = 384;
+  static constexpr int64_t mostOfFloat8 = 128; // columns of a tile of e4m3
   int64_t n, stages, chunk; // columns; of the ring; columns that leave in a turn of the epilogue
   int64_t parts =
       1; // blocks, a cluster, that share a tile's steps of k; all columns leave in one turn then
@@ -73,9 +77,11 @@ struct WgmmaTile {
     return fed;
   }
 
-  /// Bytes of shared memory: stages, totals of eight warps, and mbarriers.
-  int64_t sharedBytes() const {
-    return stages * (m + n) * 128 + 8 * 16 * (chunk + 8) * 4 + 2 * stages * 8;
+  /// Bytes of shared memory: stages, totals of eight warps, and mbarriers. `addsColumns`: also the
+  /// sums of columns of two tiles in each of two warpgroups.
+  int64_t sharedBytes(bool addsColumns = false) const {
+    int64_t sums = addsColumns ? 2 * 8 + 4 * std::max<int64_t>(n, 128) * 4 : 0;
+    return stages * (m + n) * 128 + 8 * 16 * (chunk + 8) * 4 + 2 * stages * 8 + sums;
   }
 };
 

@@ -135,12 +135,7 @@ void SlabSchedule::run(const ProductTile &tile) {
     place(call, 3, tapsA > 0 ? a : b);
   if (!tellsLoops)
     numbers.push_back({"k_loops", 1});
-  if (bytes)
-    for (auto [isSigned, zero, term] :
-         {std::tuple("signed_a", "zero_a", a.term), std::tuple("signed_b", "zero_b", b.term)}) {
-      numbers.push_back({isSigned, bytes->isSigned(term)});
-      numbers.push_back({zero, bytes->operands[term].zeroPoint});
-    }
+  describeBytes(numbers);
   if (unit == ProductUnit::tensorCores) {
     numbers.push_back({"across_a", isAcross(a)});
     numbers.push_back({"across_b", isAcross(b)});

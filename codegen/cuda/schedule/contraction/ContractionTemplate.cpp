@@ -49,6 +49,32 @@ Value ContractionTemplate::storedByte(Value value, int64_t zeroPoint) {
   return arith::TruncIOp::create(k.b, k.loc, k.b.getI8Type(), value);
 }
 
+Value ContractionTemplate::emitElement(unsigned term) const {
+  if (bytes && bytes->isFloat8)
+    return k.body.emitStoredRead(k.b, term, storedTensor(term), c.loops());
+  return k.body.emitTermRead(k.b, term, c.loops());
+}
+
+memref::LoadOp ContractionTemplate::loadOfElement(unsigned term, Value value) const {
+  if (!bytes || bytes->isFloat8)
+    return loadOf(value);
+  return byteLoadOf(value, bytes->operands[term].zeroPoint);
+}
+
+void ContractionTemplate::describeBytes(
+    SmallVectorImpl<std::pair<StringRef, int64_t>> &numbers) const {
+  if (!bytes)
+    return;
+  numbers.push_back({"float8", bytes->isFloat8});
+  if (bytes->isFloat8)
+    return;
+  for (auto [isSigned, zero, term] : {std::tuple("signed_a", "zero_a", swapped ? 1 : 0),
+                                      std::tuple("signed_b", "zero_b", swapped ? 0 : 1)}) {
+    numbers.push_back({isSigned, bytes->isSigned(term)});
+    numbers.push_back({zero, bytes->operands[term].zeroPoint});
+  }
+}
+
 bool ContractionTemplate::liesAcross(unsigned term, const Side &side) const {
   if (side.groups.empty())
     return false;
@@ -99,7 +125,7 @@ void ContractionTemplate::peek(unsigned term, const Side &side,
   k.bindFlat(batch, c.batch.groups);
   k.bindFlat(row, side.groups);
   k.bindFlat(depth, c.depth.groups);
-  look(k.body.emitTermRead(k.b, term, c.loops()));
+  look(emitElement(term));
   scratch.dropAllDefinedValueUses();
 }
 
@@ -107,7 +133,7 @@ std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Sid
   std::optional<unsigned> input;
   if (!c.nest.terms[term].isComputed())
     peek(term, side, [&](Value value) {
-      memref::LoadOp load = loadOf(value);
+      memref::LoadOp load = loadOfElement(term, value);
       if (auto buffer = load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument())
         input = buffer.getArgNumber();
     });
@@ -117,7 +143,9 @@ std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Sid
 bool ContractionTemplate::isFound(const Operand &operand) const {
   bool found = false;
   if (!c.nest.terms[operand.term].isComputed())
-    peek(operand.term, operand.side, [&](Value value) { found = isPlace(value); });
+    peek(operand.term, operand.side, [&](Value value) {
+      found = isPlace(value, [&](Value element) { return loadOfElement(operand.term, element); });
+    });
   return found;
 }
 
@@ -202,20 +230,17 @@ void ContractionTemplate::place(dlk::CallOp call, unsigned body, const Operand &
 void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded) {
   OpBuilder::InsertionGuard guard(k.b);
   bindOperand(dlk::beginBody(k.b, call, body, operandTypes()), operand.side);
-  Value value = k.body.emitTermRead(k.b, operand.term, c.loops());
-  int64_t zeroPoint = bytes ? bytes->operands[operand.term].zeroPoint : 0;
-  auto find = [&](Value element) {
-    return bytes ? byteLoadOf(element, zeroPoint) : loadOf(element);
-  };
+  Value value = emitElement(operand.term);
+  auto find = [&](Value element) { return loadOfElement(operand.term, element); };
   if (operand.width && isPlace(value, find)) {
     value = placeOf(value, find);
   } else {
     operand.width = 0;
-    if (bytes)
-      value = storedByte(value, zeroPoint);
+    if (bytes && !bytes->isFloat8)
+      value = storedByte(value, bytes->operands[operand.term].zeroPoint);
     else if (memref::LoadOp load = rounded ? loadOf(value) : nullptr)
       value = load.getResult();
-    else if (rounded)
+    else if (rounded && !bytes)
       value = toStorage(k.b, k.loc, value, elementType());
   }
   dlk::GiveOp::create(k.b, k.loc, value);
@@ -340,7 +365,8 @@ ProductShape ContractionTemplate::shape(int64_t most) const {
           areApart(swapped ? 1 : 0, rows),
           areApart(swapped ? 0 : 1, columns),
           finishing,
-          reads};
+          reads,
+          bytes && bytes->isFloat8};
 }
 
 bool ContractionTemplate::mayShareTiles() const {

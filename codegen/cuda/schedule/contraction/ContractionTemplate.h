@@ -75,8 +75,10 @@ protected:
   /// of k's loops.
   void complete(dlk::CallOp call, llvm::ArrayRef<Operand> operands,
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
-  /// The type of the elements that the template multiplies.
+  /// The type of the elements that the template multiplies: of bytes and of e4m3, i8.
   mlir::Type elementType() const;
+  /// Adds the numbers of a config that say what its bytes are, where they are bytes.
+  void describeBytes(llvm::SmallVectorImpl<std::pair<llvm::StringRef, int64_t>> &numbers) const;
   /// Whether several blocks may share a tile.
   bool mayShareTiles() const;
   /// Blocks of the grid with this tile, before they share any.
@@ -105,6 +107,10 @@ private:
   mlir::Value storedTensor(unsigned term) const;
   /// The byte whose widened number, less the zero point, is `value`.
   mlir::Value storedByte(mlir::Value value, int64_t zeroPoint);
+  /// Emits what term `term` multiplies at the indices of all loops: of e4m3 its byte.
+  mlir::Value emitElement(unsigned term) const;
+  /// The load of the element that `value`, which emitElement gave, is; null where it is more.
+  mlir::memref::LoadOp loadOfElement(unsigned term, mlir::Value value) const;
 };
 
 } // namespace dlc::codegen

@@ -11,6 +11,8 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -21,7 +23,8 @@ static constexpr int64_t kMostBlocks = INT32_MAX, kMostOfSide = INT32_MAX - 4096
 namespace {
 class WgmmaSchedule : ContractionTemplate {
 public:
-  explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {
+  explicit WgmmaSchedule(Contraction &c)
+      : ContractionTemplate(c, c.storesAlongM(), bytesOf(c.k.body.getRoot(), c.nest)) {
     tellsInside = true;
   }
 
@@ -156,7 +159,7 @@ WgmmaSchedule::Operand WgmmaSchedule::imageOf(Gathered gathered) const {
 
 bool WgmmaSchedule::canGather(const Operand &image) const {
   // wgmma would cut floats off where TMA rounds them.
-  return elementBytes == 2 && c.batch.groups.empty() && image.width * elementBytes == 16 &&
+  return elementBytes <= 2 && c.batch.groups.empty() && image.width * elementBytes == 16 &&
          separableTaps(image) > 0 && isFound(image);
 }
 
@@ -191,6 +194,8 @@ dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) {
   if (k.largest(grid(tile)).value_or(INT64_MAX) > kMostBlocks || (tile.parts > 1 && !maySplit()))
     return {};
   double clocks = estimatedClocks(tile, shape(kLongestSide));
+  if (!std::isfinite(clocks))
+    return {};
   return dlx::PlanAttr::get(k.b.getContext(), kWgmmaSchedule.name, clocks / kHopper.gigahertz,
                             {{"tile_n", tile.n},
                              {"stages", tile.stages},
@@ -206,7 +211,8 @@ void WgmmaSchedule::run(const WgmmaTile &tile) {
     runMapped(tile);
   else
     runGathered(tile);
-  k.finish(WgmmaTile::threads, {grid(tile)}, tile.sharedBytes());
+  bool addsColumns = bytes && bytes->operands[swapped ? 1 : 0].zeroPoint != 0;
+  k.finish(WgmmaTile::threads, {grid(tile)}, tile.sharedBytes(addsColumns));
 }
 
 void WgmmaSchedule::finishHopper(const WgmmaTile &tile, ArrayRef<Attribute> maps) {
@@ -241,6 +247,7 @@ void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
       {"early", tile.early}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
+  describeBytes(numbers);
   complete(call, {image}, numbers);
   finishHopper(tile,
                {mapOf(*mapped, ofColumns ? rows : columns, ofColumns ? WgmmaTile::m : tile.n)});
@@ -267,6 +274,7 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
       {"early", tile.early}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
+  describeBytes(numbers);
   SmallVector<NamedAttribute> config;
   for (auto [name, value] : numbers)
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
@@ -290,7 +298,7 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
 dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile) {
   Contraction *c = question.product();
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
-      !suitsTensorCores(*c, question.allowsTf32) || bytesOf(question.k.body.getRoot(), c->nest))
+      !suitsTensorCores(*c, question.allowsTf32))
     return {};
   return WgmmaSchedule(*c).plan(tile);
 }

@@ -108,6 +108,34 @@ TEST_P(BytesKernelTest, ZeroPointOfColumns) {
   checkBoundaries(kExact);
 }
 
+// Both operands in e4m3: products as f16, exact, with sums in f32. Each length of k; then a linear layer whose rows lie along k.
+TEST_P(BytesKernelTest, Float8) {
+  auto loadFloat8 = [&](const std::string &op, const std::string &x, const std::string &w,
+                        const std::string &y) {
+    auto as = [](std::string type, const std::string &element) {
+      return type.replace(type.find("ELEMENT"), 7, element);
+    };
+    std::string xs = as(x, "f8E4M3FN"), ws = as(w, "f8E4M3FN"), xw = as(x, "f32"),
+                ww = as(w, "f32");
+    load("contraction", "^bb0(%x: " + xs + ", %w: " + ws + "):\n%0 = dl.cast %x {dtype = f32} : (" +
+                            xs + ") -> " + xw + "\n%1 = dl.cast %w {dtype = f32} : (" + ws +
+                            ") -> " + ww + "\n%2 = dl." + op + " : (" + xw + ", " + ww + ") -> " +
+                            y + "\ndl.yield %2 : " + y);
+    EXPECT_NE(text().find("dlc::contract_mma<config>"), std::string::npos) << text();
+    EXPECT_EQ(config("float8"), 1);
+  };
+  constexpr Tolerance kSums{2.0, 1e-6};
+  loadFloat8("linear %0, %1", "tensor<33x?xELEMENT, #dl.t<[33, s0]>>",
+             "tensor<24x?xELEMENT, #dl.t<[24, s0]>>", "tensor<33x24xf32>");
+  checkBoundaries(kSums);
+  loadFloat8("linear %0, %1", "tensor<?x80xELEMENT, #dl.t<[s0, 80]>>", "tensor<40x80xELEMENT>",
+             "tensor<?x40xf32, #dl.t<[s0, 40]>>");
+  EXPECT_EQ(config("width_a"), 16) << text();
+  checkBoundaries(kSums);
+  check({65, 1}, kExact, Fill::whole);
+  check({65, 1}, kSums, Fill::special);
+}
+
 // Implicit GEMM, channels last, with an epilogue that makes bytes again: what pads the image means
 // 0, and so is the zero point.
 TEST_P(BytesKernelTest, Convolution) {
@@ -156,7 +184,7 @@ TEST_P(BytesKernelTest, PlantedUncorrectedTotals) {
   loadProduct("linear LEFT, %1", "?x80xui8, #dl.t<[s0, 80]>", "ui8", 131, "40x80xi8", "i8",
               "?x40xi32, #dl.t<[s0, 40]>");
   check({33, 1}, kExact);
-  removeFromHeader("dlc_contract.cuh", "    sums.take_off_zeros(acc);\n");
+  removeFromHeader("dlc_contract.cuh", "  sums.take_off_zeros(acc);\n");
   llvm::SmallVector<Tensor> inputs;
   Tensor actual;
   ASSERT_EQ(run({33, 1}, Fill::uniform, inputs, actual), Result::Success) << report();

@@ -206,7 +206,7 @@ std::vector<TensorMap> CudaKernelTest::tensorMaps(ArrayRef<int64_t> symbols,
                                     elementBytes(element)};
     unsigned boxes[] = {unsigned(box[0]), unsigned(box[1])}, ones[] = {1, 1};
     // As the runtime does: CU_TENSOR_MAP_DATA_TYPE_FLOAT16, _BFLOAT16, _TFLOAT32; 128-byte swizzle.
-    int dtype = element.isF16() ? 6 : element.isBF16() ? 9 : 11;
+    int dtype = element.isF16() ? 6 : element.isBF16() ? 9 : element.isF32() ? 11 : 0;
     maps.emplace_back();
     EXPECT_EQ(api.tensorMapEncodeTiled(&maps.back(), dtype, 2,
                                        reinterpret_cast<void *>(buffers[input]), extents, strides,

@@ -4,9 +4,9 @@
 
 #ifdef DLC_HAS_WGMMA
 
-/// d = A * B by one product of 64x64 over 32 bytes of k, the `step`th of 128: operands as bytes of shared memory.
-template <class T, bool ALONG_M, bool ALONG_N>
-static DLC_DEV void multiply(const u32 *a, const u32 *b, float *d, i32 step) {
+/// d = A * B by one `product` of 64x64 over 32 bytes of k, the `step`th of 128: operands as bytes of shared memory.
+template <class Total, bool ALONG_M, bool ALONG_N, class Product>
+static DLC_DEV void multiply_by(const Product &product, const u32 *a, const u32 *b, Total *d, i32 step) {
   DLC_DYN_SMEM(smem);
   u32 *words = reinterpret_cast<u32 *>(smem);
   int t = (int)threadIdx.x;
@@ -19,17 +19,42 @@ static DLC_DEV void multiply(const u32 *a, const u32 *b, float *d, i32 step) {
   u64 of_a = ALONG_M ? dlc::wgmma_along_rows(smem, 8192) + step * 128 : dlc::wgmma_along_k(smem) + step * 2;
   u64 of_b = ALONG_N ? dlc::wgmma_along_rows(smem + 8192, 8192) + step * 128
                      : dlc::wgmma_along_k(smem + 8192) + step * 2;
-  float sums[32];
+  Total sums[32];
 #pragma unroll
   for (int i = 0; i < 32; ++i)
-    sums[i] = 1.0f; // overwritten
+    sums[i] = 1; // overwritten
   dlc::wgmma_fence();
-  dlc::wgmma<T, 64, ALONG_M, ALONG_N>(sums, of_a, of_b, false);
+  product(sums, of_a, of_b);
   dlc::wgmma_commit();
   dlc::wgmma_wait<0>();
 #pragma unroll
   for (int i = 0; i < 32; ++i)
     d[t * 32 + i] = sums[i];
+}
+template <class T, bool ALONG_M, bool ALONG_N>
+static DLC_DEV void multiply(const u32 *a, const u32 *b, float *d, i32 step) {
+  auto product = [](float(&sums)[32], u64 of_a, u64 of_b) {
+    dlc::wgmma<T, 64, ALONG_M, ALONG_N>(sums, of_a, of_b, false);
+  };
+  multiply_by<float, ALONG_M, ALONG_N>(product, a, b, d, step);
+}
+template <bool SIGNED_A, bool SIGNED_B>
+static DLC_DEV void multiply_bytes(const u32 *a, const u32 *b, i32 *d, i32 step) {
+  auto product = [](i32(&sums)[32], u64 of_a, u64 of_b) {
+    dlc::wgmma_bytes<SIGNED_A, SIGNED_B, 64>(sums, of_a, of_b, false);
+  };
+  multiply_by<i32, false, false>(product, a, b, d, step);
+}
+
+DLC_KERNEL(128) s8_s8(const u32 *a, const u32 *b, i32 *d, i32 step) { multiply_bytes<true, true>(a, b, d, step); }
+DLC_KERNEL(128) s8_u8(const u32 *a, const u32 *b, i32 *d, i32 step) { multiply_bytes<true, false>(a, b, d, step); }
+DLC_KERNEL(128) u8_s8(const u32 *a, const u32 *b, i32 *d, i32 step) { multiply_bytes<false, true>(a, b, d, step); }
+DLC_KERNEL(128) u8_u8(const u32 *a, const u32 *b, i32 *d, i32 step) { multiply_bytes<false, false>(a, b, d, step); }
+/// The f16 of all 256 numbers of e4m3, two a thread.
+DLC_KERNEL(128) halves(u32 *d) { d[threadIdx.x] = dlc::halves_of_float8(threadIdx.x * 2 | (threadIdx.x * 2 + 1) << 8); }
+DLC_KERNEL(128) e4m3(const u32 *a, const u32 *b, float *d, i32 step) {
+  auto product = [](float(&sums)[32], u64 of_a, u64 of_b) { dlc::wgmma_float8<64>(sums, of_a, of_b, false); };
+  multiply_by<float, false, false>(product, a, b, d, step);
 }
 
 DLC_KERNEL(128) f16_kk(const u32 *a, const u32 *b, float *d, i32 step) {
