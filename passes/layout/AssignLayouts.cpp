@@ -77,7 +77,11 @@ void AssignLayouts::runOnOperation() {
       Operation *producer = operand.get().getDefiningOp();
       // Other ops read what lies otherwise where it lies.
       unsigned number = operand.getOperandNumber();
-      if (rule->operands[number].kind == OperandRule::fixed || isa<dl::ReshapeOp>(op))
+      OperandRule::Kind kind = rule->operands[number].kind;
+      bool isBound = kind == OperandRule::fixed ||
+                     (kind == OperandRule::likeResult && rule->mayBeRowMajor) ||
+                     isa<dl::ReshapeOp>(op);
+      if (isBound)
         if (auto wanted = rule->wanted(&op, number, result))
           require(operand, *wanted, producer ? choice.ruleOf(producer) : nullptr);
     }

@@ -60,6 +60,8 @@ void LayoutChoice::collectForward() {
     for (Value result : op->getResults()) {
       if (rule.result) {
         candidates[result] = {*rule.result};
+        if (rule.mayBeRowMajor)
+          add(result, {});
         continue;
       }
       for (OpOperand &operand : op->getOpOperands())

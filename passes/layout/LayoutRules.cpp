@@ -167,7 +167,10 @@ static std::optional<LayoutRule> windowRule(LoopNestOpInterface op, const LoopNe
   // Integers are multiplied in pairs of neighbours in memory.
   bool inPairs =
       nest.isProduct && x.getElementType().isSignlessInteger(32) && channels.value_or(2) > 1;
-  if (inPairs || channels.value_or(kFewChannels + 1) > kFewChannels)
+  rule.mayBeRowMajor = oracle.slidesAlongRows(op);
+  if (rule.mayBeRowMajor)
+    rule.operands[number].kind = OperandRule::likeResult;
+  else if (inPairs || channels.value_or(kFewChannels + 1) > kFewChannels)
     rule.operands[number] = {OperandRule::fixed, channelsLast(x)};
   return rule;
 }

@@ -29,6 +29,8 @@ struct LayoutRule {
   llvm::SmallVector<OperandRule, 2> operands;
   /// Where the results have to lie; nullopt: in any layout.
   std::optional<dl::Layout> result;
+  /// The result may be row-major as well. Operands `likeResult` then have to lie as it does.
+  bool mayBeRowMajor = false;
   /// A map, which may write any layout that a reader wants.
   bool isMap = false;
 

@@ -30,6 +30,16 @@ template <int OUT, int TAPS, int STRIDE, int DILATION> struct strip_taps {
   }
 };
 
+/// Inputs of a strip's line that are loaded as vectors of WIDTH neighbours along it, of which the first begins at input
+/// FIRST. WIDTH 1: none.
+template <int WIDTH, int FIRST, int INPUTS> struct line_vectors {
+  /// The input with which the vector of input `i` begins; -1: it is loaded alone.
+  static DLC_DEV constexpr int begin(int i) {
+    int at = i - (i - FIRST) % WIDTH;
+    return WIDTH > 1 && i >= FIRST && at + WIDTH <= INPUTS ? at : -1;
+  }
+};
+
 /// Elements that lie together from where `element` says (WIDTH = LANES), or one that it computes (WIDTH 0); zeros where
 /// it says -1.
 template <int WIDTH, int LANES, class T, class Value>
@@ -52,7 +62,8 @@ DLC_DEV void read_strip(float (&values)[LANES], const T *base, Value element) {
 /// Then finish(th, tw, totals of the channels), or, with `across`, finish(th, 0, totals of the columns). An element body
 /// gives an offset, -1 for 0, or with width_x (width_w) 0 the value. Config: type, index, rows, columns, lanes, depth,
 /// and for both dims taps, stride, dilation and whether all strips are `whole`; width_w is 1 where the filters of
-/// channels do not lie together; `staged`: totals wait in shared memory, so that a long epilogue is called from one place
+/// channels do not lie together; `along_x`: neighbours along an image's row that are loaded together, from the tap `first_x`
+/// of the strip's first result on, all of which are inside the image or none; `staged`: totals wait in shared memory, so that a long epilogue is called from one place
 /// of the text. Blocks of `threads`.
 template <class Config, class FX, class FW, class FE>
 DLC_DEV void depthwise(typename Config::index below, typename Config::index beside,
@@ -64,6 +75,10 @@ DLC_DEV void depthwise(typename Config::index below, typename Config::index besi
                 kTapsH = Config::taps_h, kTapsW = Config::taps_w;
   using Down = strip_taps<kRows, kTapsH, Config::stride_h, Config::dilation_h>;
   using Along = strip_taps<kColumns, kTapsW, Config::stride_w, Config::dilation_w>;
+  constexpr int kAlong = Config::along_x;
+  using Vectors = line_vectors<kAlong, Config::first_x, Along::kInputs>;
+  static_assert(kAlong == 1 || (kLanes == 1 && Config::width_x == 1 && Config::dilation_w == 1),
+                "neighbours along a row are those of one channel");
   constexpr bool kHeld = kRows > 1; // several rows want a tap: all of them stay in registers
   constexpr int kStep = kHeld ? 1 : Config::dilation_h,
                 kLines = (Down::kInputs + kStep - 1) / kStep,
@@ -99,14 +114,23 @@ DLC_DEV void depthwise(typename Config::index below, typename Config::index besi
       float line[Along::kInputs][kLanes];
 #pragma unroll
       for (int j = 0; j < Along::kInputs; ++j) {
-        int first_w = Along::reader(j);
-        if (first_w == kColumns)
+        int begin = Vectors::begin(j), first_w = Along::reader(j);
+        if (first_w == kColumns || (begin >= 0 && begin != j))
           continue;
         bool inside = (Config::whole_h || first_h < below) && (Config::whole_w || first_w < beside);
         auto element = [&] {
           return image((Index)rc, (Index)(kHeld ? Down::tap(i, first_h) : number),
                        (Index)Along::tap(j, first_w), (Index)first_h, (Index)first_w);
         };
+        if constexpr (kAlong > 1)
+          if (begin == j) {
+            float together[kAlong];
+            read_strip<kAlong>(together, x, inside ? element() : (Index)-1);
+#pragma unroll
+            for (int e = 0; e < kAlong; ++e)
+              line[j + e < Along::kInputs ? j + e : j][0] = together[e];
+            continue;
+          }
         if constexpr (Config::width_x == 0)
           read_strip<0>(line[j], x, inside ? (float)element() : 0.0f);
         else

@@ -186,7 +186,7 @@ module @cuda {
 // CHECK-NEXT:     struct config {
 // CHECK-NEXT:       using type = float;
 // CHECK-NEXT:       using index = int;
-// CHECK-NEXT:       enum { across = 0, columns = 2, depth = 1, dilation_h = 1, dilation_w = 1, lanes = 4, rows = 4, staged = 0, stride_h = 1, stride_w = 1, taps_h = 3, taps_w = 3, threads = 128, whole_h = 1, whole_w = 1, width_w = 1, width_x = 4 };
+// CHECK-NEXT:       enum { across = 0, along_x = 1, columns = 2, depth = 1, dilation_h = 1, dilation_w = 1, first_x = 1, lanes = 4, rows = 4, staged = 0, stride_h = 1, stride_w = 1, taps_h = 3, taps_w = 3, threads = 128, whole_h = 1, whole_w = 1, width_w = 1, width_x = 4 };
 // CHECK-NEXT:     };
 // CHECK-NEXT:     dlc::depthwise<config>(
 // CHECK-NEXT:         56 - h0, 54 - w0, x, weight,

@@ -25,6 +25,22 @@ TEST(DepthwiseChoiceTest, CountsLoads) {
   EXPECT_EQ(loadsOf({1, 2, 4}, shape), 3 * 6 + 9);
 }
 
+// Neighbours along a row come together: 1 + 8 + 1 inputs of 8 results by three accesses.
+TEST(DepthwiseChoiceTest, LoadsAlongRows) {
+  DepthwiseShape shape = square(56, 96, 3, 1);
+  shape.lanes = 1;
+  shape.isChannelsLast = false;
+  shape.along = 8;
+  EXPECT_EQ(alongOf({2, 8, 1}, shape), 8);
+  EXPECT_EQ(loadsOf({2, 8, 1}, shape), 4 * 3 + 9);
+  EXPECT_EQ(alongOf({2, 4, 1}, shape), 4);
+  EXPECT_EQ(alongOf({2, 1, 1}, shape), 1);
+  shape.columns.stride = 2;
+  EXPECT_EQ(alongOf({1, 4, 1}, shape), 8);
+  EXPECT_EQ(loadsOf({1, 8, 1}, shape), 3 * 3 + 9);
+  EXPECT_EQ(alongOf({2, 8, 4}, shape), 1);
+}
+
 // The layers of MobileNetV2: at most an eighth of the 18 loads of one thread a result.
 TEST(DepthwiseChoiceTest, LoadsOfMobileNet) {
   for (auto [extent, channels, stride] :

@@ -35,8 +35,20 @@ static int64_t inputsOf(const WindowShape &window, int64_t count) {
   return all;
 }
 
+int64_t alongOf(const Strip &strip, const DepthwiseShape &shape) {
+  if (strip.lanes > 1)
+    return 1;
+  int64_t along = shape.along, step = strip.columns * shape.columns.stride;
+  while (step % along != 0)
+    along /= 2;
+  return along;
+}
+
 int64_t loadsOf(const Strip &strip, const DepthwiseShape &shape) {
-  int64_t image = inputsOf(shape.rows, strip.rows) * inputsOf(shape.columns, strip.columns);
+  int64_t inputs = inputsOf(shape.columns, strip.columns), along = alongOf(strip, shape);
+  // Half of the taps come before the first vector where padding keeps the image's size.
+  inputs -= (inputs - shape.columns.taps / 2) / along * (along - 1);
+  int64_t image = inputsOf(shape.rows, strip.rows) * inputs;
   return shape.depth * (image + shape.rows.taps * shape.columns.taps);
 }
 

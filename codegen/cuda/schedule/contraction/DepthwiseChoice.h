@@ -25,6 +25,7 @@ struct DepthwiseShape {
   int64_t elementBytes;
   int64_t lanes; // channels that lie together, so that one access may take them; 1: columns do
   bool isChannelsLast;
+  int64_t along = 1; // neighbours along an image's row that one access may take, a power of two
 };
 
 /// Results of one thread: rows x columns of `lanes` channels.
@@ -35,7 +36,10 @@ struct Strip {
   int64_t results() const { return rows * columns * lanes; }
 };
 
-/// Accesses that a strip makes to the image and to the filter, each of `lanes` elements.
+/// Neighbours along a row of the image that an access of the strip takes.
+int64_t alongOf(const Strip &strip, const DepthwiseShape &shape);
+/// Accesses that a strip makes to the image and to the filter, each of `lanes` elements or, of the
+/// image, of alongOf.
 int64_t loadsOf(const Strip &strip, const DepthwiseShape &shape);
 /// Registers that a thread is estimated to need.
 int64_t registersOf(const Strip &strip, const DepthwiseShape &shape);

@@ -43,6 +43,8 @@ private:
   struct Slide {
     unsigned dim, tap;
     int64_t taps, stride, dilation;
+    int64_t padding; // before the image's first element; negative where some of these are not read
+    unsigned imageDim; // of the image
   };
   bool findSlides();
   /// What the term reads, if that is one element.
@@ -56,6 +58,9 @@ private:
   }
   bool isPlain(unsigned term);
   bool liesTogether(AffineExpr offset, AffineExpr variable, int64_t count) const;
+  /// `count` neighbours along a row of the image are one aligned vector in memory that is inside the
+  /// image or outside, from the tap that reads the first element of a row on.
+  bool liesAlong(int64_t count) const;
   WindowShape windowOf(const std::optional<Slide> &slide) const;
   DepthwiseShape shape();
   void bindTaps(ValueRange at);
@@ -91,7 +96,7 @@ bool DepthwiseSchedule::findSlides() {
 
   SmallVector<Slide> slides;
   llvm::SmallBitVector taken(nest.reduction.size());
-  for (AffineExpr expr : image.getResults()) {
+  for (auto [imageDim, expr] : llvm::enumerate(image.getResults())) {
     if (expr.isFunctionOfDim(channel))
       continue;
     for (unsigned dim = 0; dim < numParallel; ++dim)
@@ -103,11 +108,16 @@ bool DepthwiseSchedule::findSlides() {
         auto stride = k.math.stepAlong(at, variables[dim]),
              dilation = k.math.stepAlong(at, variables[numParallel + tap]);
         auto taps = dl::asConstant(nest.reduction[tap]);
+        AffineExpr zero = k.math.constant(0);
+        llvm::DenseMap<AffineExpr, AffineExpr> atZero = {{variables[dim], zero},
+                                                         {variables[numParallel + tap], zero}};
+        auto first = dl::asConstant(k.math.simplify(at.replace(atZero)));
         if (!stride || !dilation || !taps || *stride < 1 || *dilation < 1 || *taps < 1 ||
             taken.test(tap))
           return false;
         taken.set(tap);
-        slides.push_back({dim, tap, *taps, *stride, *dilation});
+        slides.push_back(
+            {dim, tap, *taps, *stride, *dilation, first ? -*first : -1, unsigned(imageDim)});
       }
   }
   if (slides.empty() || slides.size() > 2)
@@ -183,6 +193,19 @@ bool DepthwiseSchedule::liesTogether(AffineExpr offset, AffineExpr variable, int
          k.math.simplify(offset.replace(toWhole)).isMultipleOf(count);
 }
 
+bool DepthwiseSchedule::liesAlong(int64_t count) const {
+  AffineExpr tap = variables[nest.parallel.size() + columns->tap], column = variables[columns->dim];
+  AffineExpr row = dl::getDims(cast<RankedTensorType>(tensorOf(0).getType()))[columns->imageDim];
+  auto read = readOf(0);
+  if (!read || columns->dilation != 1 || columns->padding < 0 ||
+      columns->padding >= columns->taps || !row.isMultipleOf(count) ||
+      k.math.strideAlong(read->offset, tap) != Stride::unit)
+    return false;
+  llvm::DenseMap<AffineExpr, AffineExpr> atVector = {{tap, k.math.constant(columns->padding)},
+                                                     {column, column * count}};
+  return k.math.simplify(read->offset.replace(atVector)).isMultipleOf(count);
+}
+
 WindowShape DepthwiseSchedule::windowOf(const std::optional<Slide> &slide) const {
   if (!slide)
     return {1, 1, 1, 1};
@@ -216,6 +239,9 @@ DepthwiseShape DepthwiseSchedule::shape() {
                        variables[channel], count) &&
           !k.body.termNeedsScalarAlong(variables[channel], 0, variables))
         lanes = count;
+  int64_t along = lanes == 1 && isPlain(0) ? 16 / elementBytes : 1;
+  while (along > 1 && !liesAlong(along))
+    along /= 2;
   return {windowOf(rows),
           windowOf(columns),
           k.largest(channels).value_or(kUsualExtent),
@@ -224,7 +250,8 @@ DepthwiseShape DepthwiseSchedule::shape() {
           of(true),
           elementBytes,
           lanes,
-          order.back() == channel};
+          order.back() == channel,
+          along};
 }
 
 /// Binds the reduction loops and the window's dims: `at` is rc, rh, rw, then th and tw where the image is read.
@@ -385,6 +412,8 @@ void DepthwiseSchedule::run() {
     number("whole_h", isWhole(rows, strip.rows));
     number("whole_w", isWhole(columns, strip.columns));
     number("across", across);
+    number("along_x", isPlainImage ? alongOf(strip, all) : 1);
+    number("first_x", columns->padding);
     number("staged", costOfEpilogue(call) > kMostEpilogue);
     number("width_x", isPlainImage ? strip.lanes : 0);
     number("width_w", !isPlainFilter ? 0 : together ? strip.lanes : 1);

@@ -63,6 +63,39 @@ TEST_P(DepthwiseKernelTest, ChannelsFirst) {
   check({9, 1}, Tolerance{}, Fill::whole);
 }
 
+// Neighbours along a row of the image come as one vector, those that padding shifts alone: each stride, padding on one side, none,
+// and a result whose last rows no strip fills.
+TEST_P(DepthwiseKernelTest, VectorsAlongRows) {
+  struct Window {
+    const char *type;
+    int taps, left, right, stride, width;
+    bool isTogether; // as is expected
+  };
+  for (auto [type, taps, left, right, stride, width, isTogether] :
+       {Window{"f16", 3, 1, 1, 1, 56, true},
+        {"f16", 3, 1, 1, 2, 64, true},
+        {"f16", 7, 3, 3, 1, 16, true},
+        {"f16", 5, 0, 0, 1, 36, true},
+        {"f16", 3, 2, 0, 1, 40, true},
+        {"f32", 3, 1, 1, 1, 24, true},
+        {"bf16", 3, 1, 1, 1, 7, false}}) {
+    int out = (width + left + right - taps) / stride + 1;
+    std::string t = type, w = std::to_string(width), o = std::to_string(out),
+                k = std::to_string(taps), s = std::to_string(stride),
+                x = "tensor<?x6x13x" + w + "x" + t + ", #dl.t<[s0, 6, 13, " + w + "]>>",
+                filter = "tensor<6x1x3x" + k + "x" + t + ">",
+                y = "tensor<?x6x13x" + o + "x" + t + ", #dl.t<[s0, 6, 13, " + o + "]>>";
+    loadStrips("^bb0(%x: " + x + ", %w: " + filter +
+               "):\n%0 = dl.conv2d %x, %w {padding = array<i64: 1, " + std::to_string(left) +
+               ", 1, " + std::to_string(right) + ">, stride = array<i64: 1, " + s +
+               ">, groups = 6 : i64} : (" + x + ", " + filter + ") -> " + y +
+               "\ndl.yield %0 : " + y);
+    EXPECT_EQ(config("along_x") > 1, isTogether) << text();
+    EXPECT_EQ(config("first_x"), left);
+    checkSizes(t == "f32" ? kSums : t == "f16" ? kHalf : kBfloat);
+  }
+}
+
 // Neighbouring columns leave as one vector where a thread has them.
 TEST_P(DepthwiseKernelTest, OneDimension) {
   loadStrips(
