@@ -7,7 +7,6 @@ from rows import convolution
 from rows import counted
 from rows import distance
 from rows import elementwise
-from rows import float8
 from rows import recurrent
 from rows import math
 from rows import norm

@@ -1,7 +1,7 @@
 //===- DepthwiseChoice.cpp - Which strip a thread of a depthwise convolution gets -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/schedule/contraction/DepthwiseChoice.h"
+#include "codegen/cuda/schedule/contraction/window/DepthwiseChoice.h"
 
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 

@@ -8,7 +8,7 @@
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Places.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
-#include "codegen/cuda/schedule/contraction/DepthwiseChoice.h"
+#include "codegen/cuda/schedule/contraction/window/DepthwiseChoice.h"
 #include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
