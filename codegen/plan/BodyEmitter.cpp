@@ -620,18 +620,26 @@ bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
          !walk(Walk{enter, nullptr}, reads.tensor(access), place.indices);
 }
 
+bool BodyEmitter::resultNeedsScalarAlong(AffineExpr variable,
+                                         ArrayRef<AffineExpr> parallel) const {
+  auto enter = [&](const Reads &reads, ArrayRef<Place> places) {
+    return !splitsLanes(reads, places, variable);
+  };
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  bool placeMoves =
+      update && llvm::any_of(startIndices(resultIndices(parallel)),
+                             [&](AffineExpr index) { return index.isFunctionOfDim(position); });
+  return placeMoves || !walkResults(Walk{enter, nullptr}, parallel);
+}
+
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
                                    ArrayRef<AffineExpr> reduction) const {
   auto enter = [&](const Reads &reads, ArrayRef<Place> places) {
     return !splitsLanes(reads, places, variable);
   };
-  Walk bodies{enter, nullptr};
-  unsigned position = cast<AffineDimExpr>(variable).getPosition();
-  bool placeMoves =
-      update && llvm::any_of(startIndices(resultIndices(parallel)),
-                             [&](AffineExpr index) { return index.isFunctionOfDim(position); });
-  return placeMoves || !walkResults(bodies, parallel) ||
-         (root && !walk(bodies, Reads{root, nest, /*isTerm=*/true, joined(parallel, reduction)}));
+  return resultNeedsScalarAlong(variable, parallel) ||
+         (root && !walk(Walk{enter, nullptr},
+                        Reads{root, nest, /*isTerm=*/true, joined(parallel, reduction)}));
 }
 
 } // namespace dlc::codegen

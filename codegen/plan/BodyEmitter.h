@@ -168,6 +168,9 @@ public:
   /// it that no LaneTests can make: then neighbours along it need different control and it cannot be a vector.
   bool needsScalarAlong(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel,
                         llvm::ArrayRef<mlir::AffineExpr> reduction) const;
+  /// The same of what comes after the root's totals alone.
+  bool resultNeedsScalarAlong(mlir::AffineExpr variable,
+                              llvm::ArrayRef<mlir::AffineExpr> parallel) const;
   /// The same of what term access `access` of the root reads alone, at the given indices of all loops.
   bool termNeedsScalarAlong(mlir::AffineExpr variable, unsigned access,
                             llvm::ArrayRef<mlir::AffineExpr> loops) const;

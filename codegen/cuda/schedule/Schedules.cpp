@@ -11,8 +11,8 @@ static constexpr const Schedule *kSchedules[] = {
     &kJoinedSchedule, &kMapSchedule,
     // Products, then other reductions; one thread a result can do most of both.
     &kWgmmaSchedule, &kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule,
-    &kLibrarySchedule, &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule,
-    &kDirectSchedule, &kAttentionWgmmaSchedule, &kAttentionTensorCoresSchedule,
+    &kLibrarySchedule, &kFewChannelsSchedule, &kDepthwiseSchedule, &kSplitReduceSchedule,
+    &kReduceSchedule, &kDirectSchedule, &kAttentionWgmmaSchedule, &kAttentionTensorCoresSchedule,
     &kAttentionFloatUnitsSchedule,
     // A recurrence: whichever is estimated to be faster.
     &kSharedRecurrentSchedule, &kTensorRecurrentSchedule, &kRecurrentSchedule,

@@ -42,6 +42,9 @@ extern const Schedule kLibrarySchedule;
 /// Strips of neighbouring results for each thread of a convolution whose groups are a channel or a
 /// few: DepthwiseChoice.h.
 extern const Schedule kDepthwiseSchedule;
+/// Rows of an image of few channels in shared memory, as they lie, multiplied by tensor cores: the
+/// first layer of a network. FewChannelsChoice.h.
+extern const Schedule kFewChannelsSchedule;
 
 /// Attention without the scores in memory, on tensor cores or on the units of floats:
 /// AttentionChoice.h.

@@ -204,11 +204,13 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
     addVariants(kernel, wgmmaPartsOfAttention(question, always), 90);
   if (!isPlanned && failed(select(kernel, question)))
     return failure();
-  if (parts && !isForced && isContraction)
+  // The rows of a first layer are no tiles of a product.
+  bool isOfRows = kernel.getPlan()->getSchedule() == kFewChannelsSchedule.name;
+  if (parts && !isForced && isContraction && !isOfRows)
     addVariants(kernel, partsOfProduct(question), 0);
   if (parts && !isForced && isAttention)
     addVariants(kernel, partsOfAttention(question, *kernel.getPlan()), 0);
-  if (parts && !isForced && hasParts)
+  if (parts && !isForced && (hasParts || isOfRows))
     addVariants(kernel, partsByPlan(question, *kernel.getPlan()), 0);
   if (isContraction) {
     bool isAsked = forced.wants(kernel, kLibrarySchedule.name),

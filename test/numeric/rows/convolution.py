@@ -41,6 +41,11 @@ def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **ar
 
 
 convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
+# Rows of images of few channels that are whole vectors: a first layer.
+convolution(("f16", "bf16"), ("N", 3, 9, 16), (20, 3, 3, 3), ("N", 20, 9, 16), (0, 1, 2, 7), "first layer", padding=(1, 1), bias=True)
+convolution(("f16", "bf16"), ("N", 4, 15, 24), (33, 4, 7, 7), ("N", 33, 8, 12), (1, 3), "first layer of large windows", stride=(2, 2),
+            padding=(3, 3))
+convolution(("bf16",), ("N", 1, 12, 32), (72, 1, 4, 4), ("N", 72, 3, 8), (1, 8), "patches of one channel", stride=(4, 4))
 
 
 def with_filters(dtype, x, w, result, sizes, note, **arguments):

@@ -331,7 +331,7 @@ int64_t ContractionTemplate::lanes() const {
   bool isWhole = inner.extent.isMultipleOf(width) &&
                  k.math.strideAlong(offset, inner.variable) == Stride::unit &&
                  k.math.simplify(offset.replace(toWhole)).isMultipleOf(width) &&
-                 !k.body.needsScalarAlong(inner.variable, c.parallel, c.reduction);
+                 !k.body.resultNeedsScalarAlong(inner.variable, c.parallel);
   return isWhole ? width : 1;
 }
 

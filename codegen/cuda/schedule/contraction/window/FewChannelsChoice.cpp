@@ -1,0 +1,99 @@
+//===- FewChannelsChoice.cpp - Which rows a block of a first layer gets ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/window/FewChannelsChoice.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using llvm::alignTo;
+using llvm::divideCeilSigned;
+
+namespace dlc::codegen {
+
+/// Instructions of a thread for eight taps of a filter that it stores, and for eight elements of the
+/// image that it copies.
+static constexpr double kOfFilter = 40, kOfCopy = 24;
+
+/// Neighbours along k that a row of the window is.
+static int64_t groupOf(const FewChannelsShape &shape) {
+  return shape.tapsWide + shape.padLeft % 2 <= 4 ? 4 : 8;
+}
+
+/// Elements of a line of the image in shared memory.
+static int64_t pitchOf(const FewChannelsShape &shape) {
+  int64_t lead = 8, first = lead - shape.padLeft - shape.padLeft % 2,
+          end = first + (shape.outWide - 1) * shape.strideWide + groupOf(shape);
+  return int64_t(alignTo(std::max(end, lead + shape.wide), 8));
+}
+
+static int64_t linesOf(const FewChannelsTile &tile, const FewChannelsShape &shape) {
+  return shape.channels * ((tile.rows - 1) * shape.strideHigh + shape.tapsHigh);
+}
+
+int64_t FewChannelsTile::spans(const FewChannelsShape &shape) const {
+  return divideCeilSigned(shape.outHigh, rows * turns);
+}
+
+int64_t FewChannelsTile::depth(const FewChannelsShape &shape) {
+  return int64_t(alignTo(shape.channels * shape.tapsHigh * groupOf(shape), 16));
+}
+
+int64_t FewChannelsTile::sharedBytes(const FewChannelsShape &shape) const {
+  int64_t copies = shape.strideWide % 2 == 0 ? 1 : 2;
+  return (filters * (depth(shape) + 8) + copies * linesOf(*this, shape) * pitchOf(shape)) * 2 +
+         threads / 32 * (shape.isAcross ? filters * (32 + 4) : 16 * (filters + 8)) * 4;
+}
+
+double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shape,
+                       const GpuModel &gpu) {
+  int64_t blocks = shape.images * tile.spans(shape) * divideCeilSigned(shape.filters, tile.filters);
+  int64_t fit =
+      std::min(gpu.sharedBytes / tile.sharedBytes(shape), gpu.threads / FewChannelsTile::threads);
+  int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
+  // Of one turn of a block: places in pairs of tiles of 16, shared out to four warps.
+  int64_t depth = FewChannelsTile::depth(shape),
+          pairs = divideCeilSigned(tile.rows * shape.outWide, 32);
+  double rounds = double(divideCeilSigned(pairs, 4));
+  double products = double(pairs * 32 * depth * tile.filters) / gpu.mma.products;
+  // A read of one word a lane takes a clock, four matrices of the filters take four.
+  double reads = double(pairs) * double(depth / 16) * (8 + double(tile.filters) / 4);
+  double lines = double(linesOf(tile, shape));
+  double copies = std::max(lines * double(shape.wide) * 2 / gpu.mma.bytes,
+                           lines * double(shape.wide) / 8 * kOfCopy / 128);
+  double totals =
+      double(tile.rows * shape.outWide * tile.filters) *
+      (gpu.mma.total + double(shape.finishing) / (2 * gpu.peakFloats * gpu.schedules.arithmetic));
+  double filters = double(tile.filters * depth / 8) * kOfFilter / 128;
+  // One block waits for its lines in each turn, and for the products of a pair in each round.
+  double waits = double(tile.turns) * gpu.clocksOfLatency * 2 + gpu.clocksOfLatency * 2;
+  double alone = waits + double(tile.turns) * rounds * double(depth / 16) * 40;
+  double shared = filters + double(tile.turns) * (std::max(products, reads) + copies + totals);
+  double clocks = double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
+                  std::max(alone + shared, waits + shared * double(together));
+  double bytes = double(shape.images) * 2 *
+                 double(shape.channels * shape.outHigh * shape.strideHigh * shape.wide +
+                        shape.filters * shape.outHigh * shape.outWide);
+  return std::max(clocks, bytes / gpu.bytesOnce);
+}
+
+FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu) {
+  int64_t filters = shape.filters <= 16 ? 16 : shape.filters <= 32 ? 32 : 64;
+  FewChannelsTile best = {1, 1, filters};
+  double least = 0;
+  for (int64_t rows : {1, 2, 4, 8})
+    for (int64_t turns : {1, 2, 4, 8}) {
+      FewChannelsTile tile = {rows, turns, filters};
+      bool isTooLarge = tile.sharedBytes(shape) > FewChannelsTile::mostShared ||
+                        (rows * turns > 1 && rows * turns >= 2 * shape.outHigh);
+      double clocks = isTooLarge ? 0 : estimatedClocks(tile, shape, gpu);
+      if (isTooLarge || (least > 0 && clocks >= least))
+        continue;
+      best = tile;
+      least = clocks;
+    }
+  return best;
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,48 @@
+//===- FewChannelsChoice.h - Which rows a block of a first layer gets ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An estimate, not a search: many rows share the filters and the lines of the image, few keep more of
+// the GPU busy.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
+
+#include "ir/machine/GpuModel.h"
+
+#include <cstdint>
+
+namespace dlc::codegen {
+
+/// A convolution of an image of few channels whose rows lie together.
+struct FewChannelsShape {
+  int64_t channels, wide; // of the image
+  int64_t filters, outHigh, outWide;
+  int64_t tapsHigh, tapsWide, strideHigh, strideWide, padLeft;
+  int64_t images;        // in a run
+  int64_t finishing = 0; // operations that make a result of a total
+  bool isAcross = false; // results of a filter lie together
+};
+
+/// A block's rows of results, how often it takes so many, and its filters.
+struct FewChannelsTile {
+  static constexpr int64_t threads = 128;
+  /// Bytes of shared memory at most: some GPUs have 99 KiB.
+  static constexpr int64_t mostShared = 96 << 10;
+  int64_t rows, turns, filters;
+
+  /// Blocks of an image along the grid's x.
+  int64_t spans(const FewChannelsShape &shape) const;
+  /// Steps of k, and bytes of shared memory, as few_channels_room of dlc_few_channels.cuh has them.
+  static int64_t depth(const FewChannelsShape &shape);
+  int64_t sharedBytes(const FewChannelsShape &shape) const;
+};
+
+/// Clocks that the convolution is estimated to take.
+double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shape,
+                       const GpuModel &gpu);
+/// The tile with the smallest estimate.
+FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H

@@ -1,0 +1,202 @@
+//===- FewChannelsKernel.cpp - Convolutions of images of few channels ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls contract_few_channels (dlc_few_channels.cuh): the first layer of a network, whose image lies
+// row after row as it comes from outside.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
+#include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
+#include "codegen/cuda/schedule/contraction/window/FewChannelsChoice.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Channels of an image that other kernels copy element by element.
+static constexpr int64_t kMostChannels = 4;
+/// Results of a symbolic number of images are chosen for so many.
+static constexpr int64_t kUsualImages = 32;
+
+namespace {
+class FewChannelsSchedule : ContractionTemplate {
+public:
+  explicit FewChannelsSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
+
+  /// The convolution; nullopt where it is another one.
+  std::optional<FewChannelsShape> find();
+  void run(const FewChannelsTile &tile);
+
+private:
+  /// Where the window of a result begins along one dim of the image.
+  struct Slide {
+    int64_t stride, padding;
+  };
+  std::optional<Slide> slideOf(unsigned dim, unsigned tap) const;
+  /// The input that term `term` reads as it lies, in its own type or, with `mayRound`, in f32.
+  std::optional<unsigned> inputOf(unsigned term, bool mayRound) const;
+  RankedTensorType typeOfTerm(unsigned term) const {
+    return cast<RankedTensorType>(
+        k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType());
+  }
+
+  FewChannelsShape shape = {};
+  int64_t high = 0, padTop = 0;
+};
+} // namespace
+
+std::optional<unsigned> FewChannelsSchedule::inputOf(unsigned term, bool mayRound) const {
+  Value tensor = k.body.getRoot()->getOperand(c.nest.terms[term].operand);
+  if (auto cast = tensor.getDefiningOp<dl::CastOp>();
+      cast && mayRound && getElementTypeOrSelf(cast.getX().getType()).isF32())
+    tensor = cast.getX();
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  if (!argument || !dl::getLayout(cast<RankedTensorType>(tensor.getType())).isRowMajor())
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+/// The image is read at dim * stride + tap - padding.
+std::optional<FewChannelsSchedule::Slide> FewChannelsSchedule::slideOf(unsigned dim,
+                                                                       unsigned tap) const {
+  MLIRContext *context = k.b.getContext();
+  AffineExpr at = c.nest.terms[0].map.getResult(dim), zero = getAffineConstantExpr(0, context);
+  unsigned loops = c.nest.numLoops();
+  auto value = [&](int64_t ofDim, int64_t ofTap) -> std::optional<int64_t> {
+    SmallVector<AffineExpr> loopsAt(loops, zero);
+    loopsAt[dim] = getAffineConstantExpr(ofDim, context);
+    loopsAt[c.nest.parallel.size() + tap] = getAffineConstantExpr(ofTap, context);
+    return dl::asConstant(dl::normalize(at.replaceDims(loopsAt)));
+  };
+  auto origin = value(0, 0), next = value(1, 0), nextTap = value(0, 1);
+  if (!origin || !next || !nextTap || *nextTap - *origin != 1 || *next <= *origin || *origin > 0)
+    return std::nullopt;
+  return Slide{*next - *origin, -*origin};
+}
+
+std::optional<FewChannelsShape> FewChannelsSchedule::find() {
+  const LoopNest &nest = c.nest;
+  MLIRContext *context = k.b.getContext();
+  auto loop = [&](unsigned number) { return getAffineDimExpr(number, context); };
+  if (!nest.isWindow() || nest.parallel.size() != 4 || nest.reduction.size() != 3 ||
+      !c.batch.groups.empty() || nest.hasComputed() || c.m.groups.empty() || c.n.groups.empty() ||
+      (!elementType().isF16() && !elementType().isBF16()) ||
+      getElementTypeOrSelf(typeOfTerm(1)) != elementType() || !k.body.accumulatorType(0).isF32())
+    return std::nullopt;
+  // [image, channel, row, column] and [filter, channel, row, column].
+  AffineMap image = nest.terms[0].map, filter = nest.terms[1].map;
+  if (image.getNumResults() != 4 || image.getResult(0) != loop(0) ||
+      image.getResult(1) != loop(4) || filter.getNumResults() != 4 ||
+      filter.getResults() != ArrayRef<AffineExpr>{loop(1), loop(4), loop(5), loop(6)})
+    return std::nullopt;
+  auto down = slideOf(2, 1), along = slideOf(3, 2);
+  auto size = [](AffineExpr dim) { return dl::asConstant(dim).value_or(0); };
+  dl::Dims dims = dl::getDims(typeOfTerm(0));
+  if (!down || !along || !inputOf(0, /*mayRound=*/true) || !inputOf(1, /*mayRound=*/false))
+    return std::nullopt;
+  high = size(dims[2]);
+  padTop = down->padding;
+  shape = {size(dims[1]),
+           size(dims[3]),
+           size(nest.parallel[1]),
+           size(nest.parallel[2]),
+           size(nest.parallel[3]),
+           size(nest.reduction[1]),
+           size(nest.reduction[2]),
+           down->stride,
+           along->stride,
+           along->padding,
+           k.usual(nest.parallel[0], kUsualImages)};
+  shape.finishing = ContractionTemplate::shape().finishing;
+  shape.isAcross = swapped;
+  bool isKnown =
+      high > 0 && shape.wide > 0 && shape.filters > 0 && shape.outHigh > 0 && shape.outWide > 0;
+  if (!isKnown || shape.channels > kMostChannels || shape.wide % 8 != 0 || shape.padLeft >= 8 ||
+      shape.tapsWide + shape.padLeft % 2 > 8 ||
+      FewChannelsTile{1, 1, 64}.sharedBytes(shape) > FewChannelsTile::mostShared)
+    return std::nullopt;
+  return shape;
+}
+
+void FewChannelsSchedule::run(const FewChannelsTile &tile) {
+  auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
+  int64_t width = lanes();
+  SmallVector<NamedAttribute> config;
+  for (auto [name, value] : std::initializer_list<std::pair<StringRef, int64_t>>{
+           {"across", swapped},
+           {"channels", shape.channels},
+           {"high", high},
+           {"wide", shape.wide},
+           {"out_high", shape.outHigh},
+           {"out_wide", shape.outWide},
+           {"taps_h", shape.tapsHigh},
+           {"taps_w", shape.tapsWide},
+           {"stride_h", shape.strideHigh},
+           {"stride_w", shape.strideWide},
+           {"pad_top", padTop},
+           {"pad_left", shape.padLeft},
+           {"filters", shape.filters},
+           {"rows", tile.rows},
+           {"turns", tile.turns},
+           {"tile_n", tile.filters},
+           {"vector", std::max<int64_t>(width, 1)}})
+    config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
+  auto call = dlk::CallOp::create(
+      k.b, k.loc, "contract_few_channels", "dlc_few_channels.cuh", storageType(elementType()),
+      k.b.getDictionaryAttr(config),
+      k.b.getArrayAttr({swapped ? roles({"n", "m", "total"}) : roles({"m", "n", "total"})}),
+      ValueRange{k.input(*inputOf(0, true)), k.input(*inputOf(1, false))},
+      /*exchange=*/Value(), /*bodiesCount=*/1);
+  finish(call, 0, width);
+  // Else ptxas spills to let blocks in that shared memory has no room for.
+  call->getParentOfType<gpu::GPUFuncOp>()->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(3));
+  k.finish(FewChannelsTile::threads,
+           {dl::normalize(c.nest.parallel[0] * tile.spans(shape)),
+            k.math.constant(llvm::divideCeilSigned(shape.filters, tile.filters))},
+           tile.sharedBytes(shape));
+}
+
+static FewChannelsTile tileOf(dlx::PlanAttr plan) {
+  return {plan.number("rows"), plan.number("turns"), plan.number("filters")};
+}
+
+static dlx::PlanAttr planOf(PlanQuestion &question, const std::optional<FewChannelsTile> &wanted) {
+  Contraction *c = question.product();
+  if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
+      question.hasSeveralResults())
+    return {};
+  auto shape = FewChannelsSchedule(*c).find();
+  if (!shape)
+    return {};
+  const GpuModel &gpu = question.k.gpu();
+  FewChannelsTile tile = wanted ? *wanted : chooseFewChannelsTile(*shape, gpu);
+  return dlx::PlanAttr::get(
+      question.kernel().getContext(), kFewChannelsSchedule.name,
+      question.nanoseconds(estimatedClocks(tile, *shape, gpu)),
+      {{"rows", tile.rows}, {"turns", tile.turns}, {"filters", tile.filters}});
+}
+
+static dlx::PlanAttr match(PlanQuestion &question) { return planOf(question, {}); }
+
+static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
+  dlx::PlanAttr same = planOf(question, tileOf(plan));
+  return same ? double(same.getNs()) : kNeverServes;
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  Contraction c(k);
+  if (!c.findSides())
+    return failure();
+  FewChannelsSchedule schedule(c);
+  if (!schedule.find())
+    return failure();
+  schedule.run(tileOf(plan));
+  return success();
+}
+
+constinit const Schedule kFewChannelsSchedule = {"few_channels", match, build, operandsOfProduct,
+                                                 cost};
+
+} // namespace dlc::codegen
