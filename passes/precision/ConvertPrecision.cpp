@@ -14,6 +14,7 @@
 #include "passes/precision/NarrowingRules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define DEBUG_TYPE "convert-precision"
 
@@ -45,6 +46,9 @@ public:
 private:
   bool runsNarrow(Operation *op);
   Value narrowed(Value value);
+  /// `value` made in 16 bits where it repeats fewer numbers, so that these are cast and stored; null
+  /// elsewhere.
+  Value remade(Value value);
   Operation *clone(Operation *op);
   void erase(Operation *op);
   void runInside(dl::AttentionOp op, SmallVectorImpl<Operation *> &casts);
@@ -71,13 +75,27 @@ bool Narrowing::runsNarrow(Operation *op) {
 }
 
 Value Narrowing::narrowed(Value value) {
-  Value &known = narrowOf[value];
-  if (!known) {
+  if (Value known = narrowOf.lookup(value))
+    return known;
+  Value made = remade(value);
+  if (!made) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
-    known = dl::CastOp::create(builder, value.getLoc(), value, narrow);
+    made = dl::CastOp::create(builder, value.getLoc(), value, narrow);
   }
-  return known;
+  return narrowOf[value] = made;
+}
+
+Value Narrowing::remade(Value value) {
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  Location loc = value.getLoc();
+  Type type = dl::withElementType(cast<RankedTensorType>(value.getType()), narrow);
+  if (auto repeated = value.getDefiningOp<dl::BroadcastOp>())
+    return dl::BroadcastOp::create(builder, loc, type, narrowed(repeated.getX()));
+  if (auto full = value.getDefiningOp<dl::FullOp>())
+    return dl::FullOp::create(builder, loc, type, full.getFill()); // the number is in f32 either way
+  return {};
 }
 
 /// The op on narrow operands.
@@ -191,7 +209,12 @@ void ConvertPrecision::runOnOperation() {
   if (getOperation().isExternal())
     return;
   Narrowing narrowing(type, *kept);
-  narrowing.run(getOperation().front());
+  Block &block = getOperation().front();
+  narrowing.run(block);
+  // What was made anew in 16 bits has no reader left.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
   if (narrowing.numNarrowed)
     getOperation()->setAttr(dl::kStoredPrecision, TypeAttr::get(type));
   numNarrowed += narrowing.numNarrowed;

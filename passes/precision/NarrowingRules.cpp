@@ -6,6 +6,7 @@
 #include "ir/OpTable.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/composite/AttentionParts.h"
+#include "ir/dl/contraction/DLContraction.h"
 
 using namespace mlir;
 
@@ -60,8 +61,15 @@ static bool hasRule(Operation *op, dl::PrecisionRule rule) {
   return info && info->precision == rule;
 }
 
+/// A product of numbers of 8 bits, whose scales its sums do not have yet: they are beyond f16, and
+/// wider operands would bring nothing.
+static bool multipliesFloat8(Operation *op) {
+  auto loops = dyn_cast<LoopNestOpInterface>(op);
+  return loops && dl::float8OperandsOf(loops, loops.getLoopNest());
+}
+
 bool NarrowingRules::isNarrowProduct(Operation *op) {
-  return hasRule(op, dl::PrecisionRule::narrow) && computesActivation(op);
+  return !multipliesFloat8(op) && hasRule(op, dl::PrecisionRule::narrow) && computesActivation(op);
 }
 
 bool NarrowingRules::runsNarrow(Operation *op) {

@@ -153,3 +153,37 @@ func.func @marked(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   %2 = dl.linear %1, %w : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
   return %2 : tensor<2x8xf32>
 }
+
+// -----
+
+// What repeats few numbers is cast before it repeats them: memory has the few.
+// CHECK-LABEL: @repeated
+// F16: %[[S:.*]] = dl.weight "scale" : tensor<8xf32>
+// F16: %[[N:.*]] = dl.cast %[[S]] {dtype = f16}
+// F16: %[[R:.*]] = dl.broadcast %[[N]] : (tensor<8xf16>) -> tensor<4x8xf16>
+// F16: %[[M:.*]] = dl.mul %{{.*}}, %[[R]]
+// F16: %[[F:.*]] = dl.full 3.000000e+00 : f32 -> tensor<4x8xf16>
+// F16: dl.add %[[M]], %[[F]]
+func.func @repeated(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %w = dl.weight "w" : tensor<8x8xf32>
+  %s = dl.weight "scale" : tensor<8xf32>
+  %0 = dl.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = dl.broadcast %s : (tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = dl.mul %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = dl.full 3.0 : f32 -> tensor<4x8xf32>
+  %4 = dl.add %2, %3 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
+
+// -----
+
+// A product of e4m3 stays: its sums are beyond f16 before they are scaled.
+// CHECK-LABEL: @float8
+// CHECK: dl.linear {{.*}} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: return
+func.func @float8(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x8xf8E4M3FN>) -> tensor<4x8xf32> {
+  %0 = dl.cast %x {dtype = f32} : (tensor<4x8xf8E4M3FN>) -> tensor<4x8xf32>
+  %1 = dl.cast %w {dtype = f32} : (tensor<8x8xf8E4M3FN>) -> tensor<8x8xf32>
+  %2 = dl.linear %0, %1 : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
