@@ -296,7 +296,7 @@ def : MovesResults<"raise-integer-products", "1e-4", "sums are exact and scaled 
 def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
   let summary = "Mark the products and look-ups that quantization is estimated to make slower";
   let description = [{
-    A product that quantize-products would run on integers (`scheme=int8`), or whose weight quantize-weights would store in few bits
+    A product that quantize-products would run on integers (`scheme=int8`) or in e4m3 (`fp8`), or whose weight quantize-weights would store in few bits
     (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/quantize/QuantizationGain.h says that this takes more
     time on every target of the file: then these passes leave it as it is. So do look-ups of tables. With `refits` the file has the weights of
     f32 for dlc refit: a table that look-ups alone read stays on the CPU, which maps the file and reads single rows of it, where
@@ -309,7 +309,7 @@ def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
     %y = dl.linear %x, %w {dl.kept_by_cost = "int8 0.80x on cpu (convert 41 us)"} : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
     ```
   }];
-  let options = [Option<"scheme", "scheme", "std::string", "\"int8\"", "int8, dynamic (tables of look-ups alone), w8 or w4">,
+  let options = [Option<"scheme", "scheme", "std::string", "\"int8\"", "int8, dynamic (tables of look-ups alone), fp8, w8 or w4">,
                  Option<"refits", "refits", "bool", "false", "The file holds the weights of f32, of which integers are made at load">,
                  ListOption<"targets", "targets", "std::string", "Targets of the file: cpu, cuda">,
                  Option<"precision", "precision", "std::string", "\"f32\"", "What stays runs in f32, tf32, f16 or bf16">];

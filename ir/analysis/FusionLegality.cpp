@@ -228,9 +228,8 @@ static bool changesLayout(const FusionGroup &group) {
 /// stored.
 static bool isOfFloat8(Value value, LoopNestOpInterface product, const LoopNest &nest,
                        const ScheduleOracle &oracle) {
-  return oracle.multipliesFloat8() && value.getDefiningOp<dl::CastOp>() &&
-         llvm::is_contained(product->getOperands(), value) &&
-         dl::float8OperandsOf(product, nest).has_value();
+  return value.getDefiningOp<dl::CastOp>() && llvm::is_contained(product->getOperands(), value) &&
+         dl::float8OperandsOf(product, nest) && oracle.multipliesFloat8(product);
 }
 
 /// The group is the cast of a product's operand from fewer bits, less its zero point where it has one (NarrowProducts), which

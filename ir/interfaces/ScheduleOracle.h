@@ -41,9 +41,9 @@ public:
   /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
   /// estimated to take less time than one for each.
   virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;
-  /// Returns true if there are kernels that multiply tensors of e4m3 as they are stored: then the
-  /// operands of such products are stored in it.
-  virtual bool multipliesFloat8() const = 0;
+  /// Returns true if a kernel of `product`, both of whose operands are cast from e4m3, multiplies
+  /// these as they are stored: then they are stored in it.
+  virtual bool multipliesFloat8(LoopNestOpInterface product) const = 0;
   /// Returns true if there are kernels that multiply by weights without their blocks of zeros
   /// (dl.block_sparse_linear).
   virtual bool multipliesStoredBlocks() const = 0;

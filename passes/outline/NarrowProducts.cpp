@@ -121,8 +121,6 @@ void NarrowProducts::narrow(OpOperand &operand, const Storage &storage) {
 }
 
 void NarrowProducts::splitCasts(LoopNestOpInterface product) {
-  if (!dl::float8OperandsOf(product, product.getLoopNest()))
-    return;
   for (OpOperand &operand : product->getOpOperands()) {
     auto cast = operand.get().getDefiningOp<dl::CastOp>();
     if (!cast || cast->hasOneUse())
@@ -136,8 +134,10 @@ void NarrowProducts::runOnOperation() {
   const ScheduleOracle *oracle = ScheduleOracle::of(getOperation());
   if (!oracle)
     return signalPassFailure();
-  if (oracle->multipliesFloat8())
-    getOperation().walk([](LoopNestOpInterface op) { splitCasts(op); });
+  getOperation().walk([&](LoopNestOpInterface op) {
+    if (dl::float8OperandsOf(op, op.getLoopNest()) && oracle->multipliesFloat8(op))
+      splitCasts(op);
+  });
   ranges = {};
   weights = {};
   narrowed.clear();

@@ -21,7 +21,7 @@ public:
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
-  bool multipliesFloat8() const override { return false; }
+  bool multipliesFloat8(LoopNestOpInterface) const override { return false; }
   bool multipliesStoredBlocks() const override { return true; }
   bool hasThreadBlocks() const override { return false; }
   bool hasWaves() const override { return false; }

@@ -32,6 +32,11 @@ static bool hasPlainSides(const LoopNest &nest) {
   return true;
 }
 
+// Groups of channels are no product of matrices.
+bool CudaOracle::multipliesFloat8(LoopNestOpInterface product) const {
+  return hasPlainSides(product.getLoopNest());
+}
+
 bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
   return llvm::all_of(ops, [](Operation *op) {
     auto loops = dyn_cast<LoopNestOpInterface>(op);

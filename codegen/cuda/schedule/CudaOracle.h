@@ -20,7 +20,7 @@ public:
   double microsecondsToMove(mlir::Operation *op, int64_t bytes) const override;
   double microsecondsToCompute(mlir::Operation *op, double bytes, double operations) const override;
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
-  bool multipliesFloat8() const override { return true; }
+  bool multipliesFloat8(LoopNestOpInterface product) const override;
   bool multipliesStoredBlocks() const override { return false; }
   bool hasThreadBlocks() const override { return true; }
   bool hasWaves() const override { return true; }

@@ -68,13 +68,10 @@ KeepSlower::losses(ArrayRef<TargetGain> gains) const {
 }
 
 void KeepSlower::keepProducts(ProductScheme scheme) {
-  // The cost model knows no ranges that are found when the model runs.
-  if (scheme != ProductScheme::int8)
-    return;
   for (const QuantizableProduct &product :
        findQuantizableProducts(getOperation(), noPatterns(), scheme))
     if (product.whyKept.empty())
-      keep(product.op, losses(gainsOfIntegers(product, gainTargets())));
+      keep(product.op, losses(gainsOfProduct(product, scheme, gainTargets())));
 }
 
 void KeepSlower::keepTables(ProductScheme scheme) {
@@ -97,8 +94,8 @@ void KeepSlower::keepTables(ProductScheme scheme) {
 
 void KeepSlower::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (scheme != "int8" && scheme != "dynamic" && scheme != "w8" && scheme != "w4") {
-    function.emitError("scheme is int8, dynamic, w8 or w4, got '") << scheme << "'";
+  if (!productSchemeNamed(scheme) && scheme != "w8" && scheme != "w4") {
+    function.emitError("scheme is int8, dynamic, fp8, w8 or w4, got '") << scheme << "'";
     return signalPassFailure();
   }
   if (function.isExternal())

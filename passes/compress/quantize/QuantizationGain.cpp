@@ -170,6 +170,14 @@ static TargetGain integersOnCpu(const Work &work, double readers) {
   return {"cpu", floatsOnCpu(cpu, work) / 1e3, (products + convert) / 1e3, convert / 1e3, false};
 }
 
+/// Numbers are rounded to floats of 8 bits, and multiplied in f32.
+static TargetGain float8OnCpu(const Work &work, double readers) {
+  const CpuModel &cpu = kAvx512Vnni;
+  double before = floatsOnCpu(cpu, work),
+         convert = work.activations / readers / cpu.roundedNumbers + work.results / cpu.scaledSums;
+  return {"cpu", before / 1e3, (before + convert) / 1e3, convert / 1e3, false};
+}
+
 static TargetGain fewBitsOnCpu(const Work &work, unsigned bits) {
   const CpuModel &cpu = kAvx512Vnni;
   double passes = std::ceil(work.rows / cpu.rowsAtOnce);
@@ -219,12 +227,15 @@ static double asItIsOnGpu(const GpuModel &gpu, const Work &work, StringRef preci
   return onGpu(gpu, work, rate, bytesOf(work, bytes, bytes));
 }
 
-static TargetGain integersOnGpu(const Work &work, double readers, StringRef precision) {
+/// Integers, or floats of 8 bits; groups of the latter are computed in f32.
+static TargetGain bytesOnGpu(const Work &work, double readers, StringRef precision, bool isFloat8) {
   const GpuModel &gpu = kHopper;
-  double convert = work.activations * (4 + 1) / readers / gpu.memoryBytes / 1e3;
+  double before = asItIsOnGpu(gpu, work, precision),
+         convert = work.activations * (4 + 1) / readers / gpu.memoryBytes / 1e3;
+  if (work.isGrouped && isFloat8)
+    return {"cuda", before, asItIsOnGpu(gpu, work, "f32") + convert, convert, true};
   double rate = work.isGrouped ? gpu.floatProducts / 2 : gpu.halfProducts * 2;
-  return {"cuda", asItIsOnGpu(gpu, work, precision),
-          onGpu(gpu, work, rate, bytesOf(work, 1, 1)) + convert, convert, true};
+  return {"cuda", before, onGpu(gpu, work, rate, bytesOf(work, 1, 1)) + convert, convert, true};
 }
 
 static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precision) {
@@ -259,15 +270,19 @@ static double readersOf(Value activation) {
   return static_cast<double>(std::max<int64_t>(1, readers));
 }
 
-std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const GainTargets &of) {
+std::vector<TargetGain> gainsOfProduct(const QuantizableProduct &product, ProductScheme scheme,
+                                       const GainTargets &of) {
   std::vector<TargetGain> gains;
   auto work = workOf(product.op, product.weight);
-  if (!work)
+  if (!work || scheme == ProductScheme::dynamic)
     return gains;
   double readers = readersOf(product.getActivation());
+  const bool isFloat8 = scheme == ProductScheme::fp8;
   for (const std::string &target : of.targets)
-    gains.push_back(target == "cpu" ? integersOnCpu(*work, readers)
-                                    : integersOnGpu(*work, readers, of.precision));
+    if (target == "cpu")
+      gains.push_back(isFloat8 ? float8OnCpu(*work, readers) : integersOnCpu(*work, readers));
+    else
+      gains.push_back(bytesOnGpu(*work, readers, of.precision, isFloat8));
   return gains;
 }
 

@@ -35,9 +35,11 @@ struct GainTargets {
   llvm::StringRef precision = "f32";
 };
 
-/// Gains of the product on integers, one for each target; none where the data say how large it is.
-/// All products that read an activation share the time of turning it into bytes.
-std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const GainTargets &of);
+/// Gains of the product in a scheme, one for each target; none where the data say how large it is,
+/// and where ranges are found when the model runs. All products that read an activation share the
+/// time of turning it into bytes.
+std::vector<TargetGain> gainsOfProduct(const QuantizableProduct &product, ProductScheme scheme,
+                                       const GainTargets &of);
 /// Gains of a weight in `bits` bits (4 or 8), over all that reads it.
 std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,
                                        const GainTargets &of);

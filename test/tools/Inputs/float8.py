@@ -117,8 +117,12 @@ expect("NaN stays in its row", (bool(np.isnan(got[1]).all()), bool(np.isfinite(n
 value, bound = linear(np.clip(broken, -most_x, most_x).astype(F), most_x, ARRAYS["fc.weight"], ARRAYS["fc.bias"])
 expect("infinities become the largest number", bool((np.abs(got - value)[2:4] / bound[2:4]).max() < 1e-5), True)
 table = dlc("compile", "floats.dl", "--quantize", "fp8", "--calib", "data.npz", "-o", "floats.bin").stderr.splitlines()
-expect("table", (table[0].split(), table[-1]), (["Layer", "Op", "Range", "seen", "Range", "kept", "SNR"],
+expect("table", (table[0].split(), table[-1]), (["Layer", "Op", "Range", "seen", "Range", "kept", "SNR", "Gain"],
                                                "fp8: 3 of 3 products, calibrated on 32 samples by minmax"))
+# The CPU multiplies them in f32: there they only cost time.
+table = dlc("compile", "floats.dl", "--quantize", "fp8", "--quantize-where", "faster", "--calib", "data.npz", "-o", "faster.bin").stderr.splitlines()
+expect("where it is faster", (all("cpu: kept in f32" in line for line in table[1:-1]), table[-1].split(",")[0]),
+       (True, "fp8: 3 of 3 products; 0 of them on cpu"))
 
 
 def refused(what, status, said, *arguments):

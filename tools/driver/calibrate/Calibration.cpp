@@ -81,17 +81,17 @@ int Calibration::run(ModuleOp module) {
   const bool hasGains = showsGains();
   if (int code = keepSlowerLayers(module, options))
     return code;
-  std::vector<QuantizableProduct> products =
-      findQuantizableProducts(function, *kept, *productSchemeNamed(options.quantize));
+  const ProductScheme scheme = *productSchemeNamed(options.quantize);
+  std::vector<QuantizableProduct> products = findQuantizableProducts(function, *kept, scheme);
   for (const QuantizableProduct &product : products)
-    layers.push_back(
-        {shownNameOf(*product.op),
-         product.op->getName().stripDialect().str(),
-         product.whyKept,
-         {},
-         {},
-         0,
-         hasGains ? gainsOfIntegers(product, gainTargets(options)) : std::vector<TargetGain>()});
+    layers.push_back({shownNameOf(*product.op),
+                      product.op->getName().stripDialect().str(),
+                      product.whyKept,
+                      {},
+                      {},
+                      0,
+                      hasGains ? gainsOfProduct(product, scheme, gainTargets(options))
+                               : std::vector<TargetGain>()});
   noteTables(function, *kept, products);
   bool isKeptByCost = llvm::any_of(products, [](const QuantizableProduct &product) {
     return product.op->hasAttr(dl::kKeptByCost);

@@ -61,7 +61,7 @@ private:
   bool isDynamic() const { return options.quantize == "dynamic"; }
   bool isFloat8() const { return options.quantize == "fp8"; }
   /// The cost model knows products of integers whose ranges are known.
-  bool showsGains() const { return options.quantize == "int8"; }
+  bool showsGains() const { return options.quantize == "int8" || isFloat8(); }
   std::string tableRow(const QuantizedTable &table) const;
   /// Floats have the same precision over many ranges: there is no gain in a smaller one.
   std::string methodName() const { return isFloat8() ? "minmax" : options.calibration.method; }

@@ -96,8 +96,8 @@ void dlc::addProgramOptions(CLI::App &command, CompileOptions &options) {
       .add_option("--quantize-where", options.quantizeWhere,
                   "faster: a layer of --quantize that the cost model says would be slower on a "
                   "target of the file stays as it is there; possible: every layer that can be "
-                  "quantized is (default: faster for int8, possible for w8 and w4, which save "
-                  "memory in any case)")
+                  "quantized is (default: faster for int8; possible for fp8, and for w8 and w4, "
+                  "which save memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));
   addQuantizationOptions(command, options, "--quantize");
   command.add_flag("--block-sparse", options.blockSparse,

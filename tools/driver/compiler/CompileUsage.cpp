@@ -124,10 +124,10 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
                   "--quantize-where says which layers --quantize takes; expected that with it");
     return kOk;
   }
-  if (!options.quantizeWhere.empty() &&
-      (options.quantize == "dynamic" || options.quantize == "fp8"))
-    return fail(kUsage, "--quantize-where has estimates for int8, w8 and w4 alone; expected one of "
-                        "these with it");
+  if (!options.quantizeWhere.empty() && options.quantize == "dynamic")
+    return fail(kUsage,
+                "--quantize-where has estimates for int8, fp8, w8 and w4 alone; expected one "
+                "of these with it");
   if ((options.quantize == "int8" || options.quantize == "fp8") && options.calibration.data.empty())
     return fail(kUsage, "--quantize " + options.quantize +
                             " needs to see what the model reads; add --calib FILE.npz, an array by "

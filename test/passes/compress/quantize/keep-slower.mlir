@@ -8,7 +8,7 @@
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{targets=cpu refits}))' -split-input-file | FileCheck %s --check-prefix=REFITS
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{scheme=dynamic targets=cpu refits}))' -split-input-file | FileCheck %s --check-prefix=REFITS
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{targets=cpu,cuda refits}))' -split-input-file | FileCheck %s --check-prefix=BOTHREFIT
-// SCHEME: error: scheme is int8, dynamic, w8 or w4, got 'int7'
+// SCHEME: error: scheme is int8, dynamic, fp8, w8 or w4, got 'int7'
 // NONE-NOT: kept_by_cost
 // The pass that quantizes takes the mark away.
 // AFTER-NOT: kept_by_cost
