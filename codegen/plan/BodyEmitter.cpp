@@ -620,8 +620,7 @@ bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
          !walk(Walk{enter, nullptr}, reads.tensor(access), place.indices);
 }
 
-bool BodyEmitter::resultNeedsScalarAlong(AffineExpr variable,
-                                         ArrayRef<AffineExpr> parallel) const {
+bool BodyEmitter::resultNeedsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel) const {
   auto enter = [&](const Reads &reads, ArrayRef<Place> places) {
     return !splitsLanes(reads, places, variable);
   };

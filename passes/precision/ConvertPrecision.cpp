@@ -94,7 +94,8 @@ Value Narrowing::remade(Value value) {
   if (auto repeated = value.getDefiningOp<dl::BroadcastOp>())
     return dl::BroadcastOp::create(builder, loc, type, narrowed(repeated.getX()));
   if (auto full = value.getDefiningOp<dl::FullOp>())
-    return dl::FullOp::create(builder, loc, type, full.getFill()); // the number is in f32 either way
+    return dl::FullOp::create(builder, loc, type,
+                              full.getFill()); // the number is in f32 either way
   return {};
 }
 

@@ -189,7 +189,7 @@ static TargetGain fewBitsOnCpu(const Work &work, unsigned bits) {
 
 /// One multiplication an element, beside reading its row.
 static TargetGain rowsOnCpu(const Rows &rows, unsigned bits) {
-  const CpuModel &cpu = kAvx512Vnni;
+  const CpuModel cpu = kAvx512Vnni;
   auto time = [&](double compute, double bytes) {
     double memory =
         rows.table * bytes > cpu.cacheBytes ? rows.elements * bytes / cpu.memoryBytes : 0;
@@ -251,7 +251,7 @@ static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precis
 }
 
 static TargetGain rowsOnGpu(const Rows &rows, unsigned bits, StringRef precision) {
-  const GpuModel &gpu = kHopper;
+  constexpr GpuModel gpu = kHopper;
   auto time = [&](double bytes) {
     return gpu.launchInRow + rows.elements * (bytes + 4) / gpu.memoryBytes / 1e3;
   };

@@ -184,7 +184,7 @@ std::string Calibration::tableRow(const QuantizedTable &table) const {
   if (!table.whyKept.empty())
     return "kept in f32: " + table.whyKept;
   const std::string dims = std::to_string(table.rows) + "x" + std::to_string(table.width);
-  const std::string text =
+  std::string text =
       "int8, " +
       std::string(hasPerTensorWeights(options.grids) ? "one scale" : "a scale for each row") +
       " of " + dims;

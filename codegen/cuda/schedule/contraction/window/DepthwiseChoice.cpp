@@ -73,9 +73,9 @@ double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t 
   double clocks = std::max(instructions / 4, loads * lines);
   // A warp alone waits for what it loads, row by row of the image, and issues every second clock.
   double alone = gpu.clocksOfLatency * 2 + instructions * 2;
-  double resident = double(gpu.registers / (32 * registersOf(strip, shape)));
+  int64_t resident = gpu.registers / (32 * registersOf(strip, shape));
   double each = std::max(1.0, warps / double(gpu.multiprocessors));
-  return std::max(each * clocks, std::max(1.0, each / resident) * alone);
+  return std::max(each * clocks, std::max(1.0, each / double(resident)) * alone);
 }
 
 Strip chooseStrip(const DepthwiseShape &shape, const GpuModel &gpu) {

@@ -53,22 +53,22 @@ double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shap
       std::min(gpu.sharedBytes / tile.sharedBytes(shape), gpu.threads / FewChannelsTile::threads);
   int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
   // Of one turn of a block: places in pairs of tiles of 16, shared out to four warps.
-  int64_t depth = FewChannelsTile::depth(shape),
+  int64_t depth = FewChannelsTile::depth(shape), steps = depth / 16,
           pairs = divideCeilSigned(tile.rows * shape.outWide, 32);
   double rounds = double(divideCeilSigned(pairs, 4));
   double products = double(pairs * 32 * depth * tile.filters) / gpu.mma.products;
   // A read of one word a lane takes a clock, four matrices of the filters take four.
-  double reads = double(pairs) * double(depth / 16) * (8 + double(tile.filters) / 4);
+  double reads = double(pairs * steps) * (8 + double(tile.filters) / 4);
   double lines = double(linesOf(tile, shape));
   double copies = std::max(lines * double(shape.wide) * 2 / gpu.mma.bytes,
                            lines * double(shape.wide) / 8 * kOfCopy / 128);
   double totals =
       double(tile.rows * shape.outWide * tile.filters) *
       (gpu.mma.total + double(shape.finishing) / (2 * gpu.peakFloats * gpu.schedules.arithmetic));
-  double filters = double(tile.filters * depth / 8) * kOfFilter / 128;
+  double filters = double(tile.filters * depth) / 8 * kOfFilter / 128;
   // One block waits for its lines in each turn, and for the products of a pair in each round.
   double waits = double(tile.turns) * gpu.clocksOfLatency * 2 + gpu.clocksOfLatency * 2;
-  double alone = waits + double(tile.turns) * rounds * double(depth / 16) * 40;
+  double alone = waits + double(tile.turns * steps) * rounds * 40;
   double shared = filters + double(tile.turns) * (std::max(products, reads) + copies + totals);
   double clocks = double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
                   std::max(alone + shared, waits + shared * double(together));

@@ -123,31 +123,33 @@ std::optional<FewChannelsShape> FewChannelsSchedule::find() {
 void FewChannelsSchedule::run(const FewChannelsTile &tile) {
   auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
   int64_t width = lanes();
+  SmallVector<std::pair<StringRef, int64_t>> numbers = {{"across", swapped},
+                                                        {"channels", shape.channels},
+                                                        {"high", high},
+                                                        {"wide", shape.wide},
+                                                        {"out_high", shape.outHigh},
+                                                        {"out_wide", shape.outWide},
+                                                        {"taps_h", shape.tapsHigh},
+                                                        {"taps_w", shape.tapsWide},
+                                                        {"stride_h", shape.strideHigh},
+                                                        {"stride_w", shape.strideWide},
+                                                        {"pad_top", padTop},
+                                                        {"pad_left", shape.padLeft},
+                                                        {"filters", shape.filters},
+                                                        {"rows", tile.rows},
+                                                        {"turns", tile.turns},
+                                                        {"tile_n", tile.filters},
+                                                        {"vector", std::max<int64_t>(width, 1)}};
   SmallVector<NamedAttribute> config;
-  for (auto [name, value] : std::initializer_list<std::pair<StringRef, int64_t>>{
-           {"across", swapped},
-           {"channels", shape.channels},
-           {"high", high},
-           {"wide", shape.wide},
-           {"out_high", shape.outHigh},
-           {"out_wide", shape.outWide},
-           {"taps_h", shape.tapsHigh},
-           {"taps_w", shape.tapsWide},
-           {"stride_h", shape.strideHigh},
-           {"stride_w", shape.strideWide},
-           {"pad_top", padTop},
-           {"pad_left", shape.padLeft},
-           {"filters", shape.filters},
-           {"rows", tile.rows},
-           {"turns", tile.turns},
-           {"tile_n", tile.filters},
-           {"vector", std::max<int64_t>(width, 1)}})
+  for (auto [name, value] : numbers)
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
+  auto image = inputOf(0, /*mayRound=*/true), filter = inputOf(1, /*mayRound=*/false);
+  assert(image && filter && "the plan was made where they are");
   auto call = dlk::CallOp::create(
       k.b, k.loc, "contract_few_channels", "dlc_few_channels.cuh", storageType(elementType()),
       k.b.getDictionaryAttr(config),
       k.b.getArrayAttr({swapped ? roles({"n", "m", "total"}) : roles({"m", "n", "total"})}),
-      ValueRange{k.input(*inputOf(0, true)), k.input(*inputOf(1, false))},
+      ValueRange{k.input(image.value_or(0)), k.input(filter.value_or(0))},
       /*exchange=*/Value(), /*bodiesCount=*/1);
   finish(call, 0, width);
   // Else ptxas spills to let blocks in that shared memory has no room for.
