@@ -14,6 +14,7 @@
 #include "passes/precision/NarrowingRules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define DEBUG_TYPE "convert-precision"
@@ -210,12 +211,12 @@ void ConvertPrecision::runOnOperation() {
   if (getOperation().isExternal())
     return;
   Narrowing narrowing(type, *kept);
-  Block &block = getOperation().front();
-  narrowing.run(block);
-  // What was made anew in 16 bits has no reader left.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  narrowing.run(getOperation().front());
+  // What was made anew in 16 bits may have no reader left.
+  getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
   if (narrowing.numNarrowed)
     getOperation()->setAttr(dl::kStoredPrecision, TypeAttr::get(type));
   numNarrowed += narrowing.numNarrowed;
