@@ -42,6 +42,12 @@ def linear(transposed):
     return op(f"x: f16[1,4096], w: f16[{weight}]", "y: f16[1,4096]", body)
 
 
+def narrow_product(to_narrow, wide, scale):
+    """A product of two matrices of f16 that are rounded to fewer bits, each by a kernel of its own."""
+    x, w = (f"cast({to_narrow.format(name)}, {wide})" for name in ("x", "w"))
+    return op("x: f16[4096,4096], w: f16[4096,4096]", "y: f16[4096,4096]", f"y = cast(cast(linear({x}, {w}), f32) * {scale}, f16)")
+
+
 def attention(batch, heads, queries, keys, width, causal=False):
     return op(f"q: f16[{batch},{heads},{queries},{width}], k: f16[{batch},{heads},{keys},{width}], v: f16[{batch},{heads},{keys},{width}]",
               f"y: f16[{batch},{heads},{queries},{width}]", f"y = scaled_dot_product_attention(q, k, v{', is_causal=true' * causal})")
@@ -72,6 +78,8 @@ TABLE = {name: Workload(*row) for name, row in {
     "Llama-like, 128 tokens, f16": (network("llama", T=128), 0.55),
     "linear 1x4096x4096, f16, [out, in]": (linear(True), 0.0135),
     "product 1x4096x4096, f16, [in, out]": (linear(False), 0.0135),
+    "product of e4m3 4096x4096x4096, f16": (narrow_product("cast({}, f8e4m3fn)", "f32", 1.0), 0.140),
+    "product of s8 4096x4096x4096, f16": (narrow_product("cast(round({} * 32.0), i8)", "i32", 2.0 ** -10), 0.140),
     "attention 4x16x2048x64, f16": (attention(4, 16, 2048, 2048, 64), 0.160),
     "attention 4x16x2048x128 causal, f16": (attention(4, 16, 2048, 2048, 128, True), 0.150),
     "attention of 1 query, 32 heads, 8192x128, f16": (attention(1, 32, 1, 8192, 128), 0.052),

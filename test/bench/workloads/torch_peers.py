@@ -233,6 +233,24 @@ class ConvNeXt(nn.Module):
         return self.head(self.norm(x.mean((2, 3))))
 
 
+#-- Products of few bits -----------------------------------------------------------------------------------------------------
+
+def float8_product(x, w):
+    """In double for the expected result, else by cuBLASLt."""
+    narrow_x, narrow_w = x.to(torch.float8_e4m3fn), w.to(torch.float8_e4m3fn)
+    if x.dtype == torch.float64:
+        return narrow_x.double() @ narrow_w.double().T
+    one = torch.ones((), device=x.device)
+    return torch._scaled_mm(narrow_x, narrow_w.t(), scale_a=one, scale_b=one, out_dtype=x.dtype)
+
+
+def byte_product(x, w):
+    narrow_x, narrow_w = ((value * 32).round().clamp(-128, 127).to(torch.int8) for value in (x, w))
+    if x.dtype == torch.float64:
+        return narrow_x.double() @ narrow_w.double().T / 1024
+    return (torch._int_mm(narrow_x, narrow_w.t()).float() / 1024).to(x.dtype)
+
+
 #-- Which module a workload is ---------------------------------------------------------------------------------------------
 
 # Where a workload's name matches, its module; the numbers of the match are arguments.
@@ -240,6 +258,7 @@ MODULES = (
     (r"LSTM 2x1024", Lstm), (r"Llama", Llama), (r"ViT", ViT), (r"BERT", Bert), (r"ConvNeXt", ConvNeXt),
     (r"ResNet-50", vision_models.ResNet50), (r"MobileNetV2", vision_models.MobileNetV2),
     (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp),
+    (r"product of e4m3", lambda: Function(float8_product)), (r"product of s8", lambda: Function(byte_product)),
     (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
     (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
     (r"attention", lambda: Function(F.scaled_dot_product_attention)),
