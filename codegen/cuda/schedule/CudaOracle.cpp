@@ -57,12 +57,23 @@ bool CudaOracle::slidesAlongRows(LoopNestOpInterface window) const {
   auto typeOf = [&](unsigned term) {
     return cast<RankedTensorType>(window->getOperand(nest.terms[term].operand).getType());
   };
+  // The columns are read one after the other from column to column of the filter, and at most every
+  // second one from result to result.
+  AffineExpr column = nest.terms[0].map.getResults().back();
+  auto stepAlong = [&](unsigned loop) {
+    SmallVector<AffineExpr> at(nest.numLoops(), getAffineConstantExpr(0, column.getContext()));
+    AffineExpr origin = column.replaceDims(at);
+    at[loop] = getAffineConstantExpr(1, column.getContext());
+    return dl::asConstant(dl::normalize(column.replaceDims(at) - origin)).value_or(0);
+  };
+  unsigned tap = nest.numLoops() - 1, result = nest.parallel.size() - 1;
+  bool isClose = stepAlong(tap) == 1 && stepAlong(result) >= 1 && stepAlong(result) <= 2;
   // A filter of one channel for each channel of the image, which slides along whole vectors.
   dl::Dims image = dl::getDims(typeOf(0)), filter = dl::getDims(typeOf(1)),
-           result = dl::getDims(cast<RankedTensorType>(window->getResult(0).getType()));
+           results = dl::getDims(cast<RankedTensorType>(window->getResult(0).getType()));
   return image.size() == 4 && filter.size() == 4 && isa<FloatType>(typeOf(0).getElementType()) &&
          dl::isConstant(filter[1], 1) && filter[0] == image[1] &&
-         image.back().isMultipleOf(kAlongRow) && result.back().isMultipleOf(kAlongRow);
+         image.back().isMultipleOf(kAlongRow) && results.back().isMultipleOf(kAlongRow) && isClose;
 }
 
 bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {

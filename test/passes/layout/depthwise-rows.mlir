@@ -55,6 +55,15 @@ func.func @odd_rows(%x: tensor<2x32x14x14xf16>) -> tensor<2x32x14x14xf16> {
   %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>, groups = 32 : i64} : (tensor<2x32x14x14xf16>, tensor<32x1x3x3xf16>) -> tensor<2x32x14x14xf16>
   return %0 : tensor<2x32x14x14xf16>
 }
+
+// Columns that lie apart are no vectors.
+// CHECK-LABEL: @dilated
+// CHECK: dl.convert_layout %arg0
+func.func @dilated(%x: tensor<2x32x16x16xf16>) -> tensor<2x32x16x16xf16> {
+  %w = dl.weight "w" : tensor<32x1x3x3xf16>
+  %0 = dl.conv2d %x, %w {padding = array<i64: 2, 2>, dilation = array<i64: 2, 2>, groups = 32 : i64} : (tensor<2x32x16x16xf16>, tensor<32x1x3x3xf16>) -> tensor<2x32x16x16xf16>
+  return %0 : tensor<2x32x16x16xf16>
+}
 }
 
 // On the CPU channels are the lanes of vectors.

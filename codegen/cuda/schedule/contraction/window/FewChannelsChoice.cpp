@@ -78,21 +78,30 @@ double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shap
   return std::max(clocks, bytes / gpu.bytesOnce);
 }
 
-FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu) {
+std::vector<FewChannelsTile> fewChannelsTiles(const FewChannelsShape &shape) {
   int64_t filters = shape.filters <= 16 ? 16 : shape.filters <= 32 ? 32 : 64;
-  FewChannelsTile best = {1, 1, filters};
-  double least = 0;
+  std::vector<FewChannelsTile> tiles;
   for (int64_t rows : {1, 2, 4, 8})
     for (int64_t turns : {1, 2, 4, 8}) {
       FewChannelsTile tile = {rows, turns, filters};
       bool isTooLarge = tile.sharedBytes(shape) > FewChannelsTile::mostShared ||
                         (rows * turns > 1 && rows * turns >= 2 * shape.outHigh);
-      double clocks = isTooLarge ? 0 : estimatedClocks(tile, shape, gpu);
-      if (isTooLarge || (least > 0 && clocks >= least))
-        continue;
-      best = tile;
-      least = clocks;
+      if (!isTooLarge)
+        tiles.push_back(tile);
     }
+  return tiles;
+}
+
+FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu) {
+  FewChannelsTile best = {};
+  double least = 0;
+  for (const FewChannelsTile &tile : fewChannelsTiles(shape)) {
+    double clocks = estimatedClocks(tile, shape, gpu);
+    if (best.rows > 0 && clocks >= least)
+      continue;
+    best = tile;
+    least = clocks;
+  }
   return best;
 }
 

@@ -10,6 +10,7 @@
 #include "ir/machine/GpuModel.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace dlc::codegen {
 
@@ -28,7 +29,7 @@ struct FewChannelsTile {
   static constexpr int64_t threads = 128;
   /// Bytes of shared memory at most: some GPUs have 99 KiB.
   static constexpr int64_t mostShared = 96 << 10;
-  int64_t rows, turns, filters;
+  int64_t rows = 0, turns = 0, filters = 0;
 
   /// Blocks of an image along the grid's x.
   int64_t spans(const FewChannelsShape &shape) const;
@@ -40,7 +41,9 @@ struct FewChannelsTile {
 /// Clocks that the convolution is estimated to take.
 double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shape,
                        const GpuModel &gpu);
-/// The tile with the smallest estimate.
+/// The tiles that fit, and the one of them with the smallest estimate. `shape` has at least one: the
+/// caller has seen to it that a row of 64 filters fits.
+std::vector<FewChannelsTile> fewChannelsTiles(const FewChannelsShape &shape);
 FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu);
 
 } // namespace dlc::codegen

@@ -164,27 +164,40 @@ static FewChannelsTile tileOf(dlx::PlanAttr plan) {
   return {plan.number("rows"), plan.number("turns"), plan.number("filters")};
 }
 
-static dlx::PlanAttr planOf(PlanQuestion &question, const std::optional<FewChannelsTile> &wanted) {
+/// The convolution that the kernel is; nullopt where it is another one.
+static std::optional<FewChannelsShape> shapeOf(PlanQuestion &question) {
   Contraction *c = question.product();
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
       question.hasSeveralResults())
-    return {};
-  auto shape = FewChannelsSchedule(*c).find();
-  if (!shape)
-    return {};
-  const GpuModel &gpu = question.k.gpu();
-  FewChannelsTile tile = wanted ? *wanted : chooseFewChannelsTile(*shape, gpu);
+    return std::nullopt;
+  return FewChannelsSchedule(*c).find();
+}
+
+static dlx::PlanAttr planOf(PlanQuestion &question, const FewChannelsShape &shape,
+                            const FewChannelsTile &tile) {
   return dlx::PlanAttr::get(
       question.kernel().getContext(), kFewChannelsSchedule.name,
-      question.nanoseconds(estimatedClocks(tile, *shape, gpu)),
+      question.nanoseconds(estimatedClocks(tile, shape, question.k.gpu())),
       {{"rows", tile.rows}, {"turns", tile.turns}, {"filters", tile.filters}});
 }
 
-static dlx::PlanAttr match(PlanQuestion &question) { return planOf(question, {}); }
+static dlx::PlanAttr match(PlanQuestion &question) {
+  auto shape = shapeOf(question);
+  return shape ? planOf(question, *shape, chooseFewChannelsTile(*shape, question.k.gpu()))
+               : dlx::PlanAttr();
+}
 
 static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
-  dlx::PlanAttr same = planOf(question, tileOf(plan));
-  return same ? double(same.getNs()) : kNeverServes;
+  auto shape = shapeOf(question);
+  return shape ? double(planOf(question, *shape, tileOf(plan)).getNs()) : kNeverServes;
+}
+
+static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {
+  SmallVector<dlx::PlanAttr> plans;
+  if (auto shape = shapeOf(question))
+    for (const FewChannelsTile &tile : fewChannelsTiles(*shape))
+      plans.push_back(planOf(question, *shape, tile));
+  return plans;
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
@@ -198,7 +211,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   return success();
 }
 
-constinit const Schedule kFewChannelsSchedule = {"few_channels", match, build, operandsOfProduct,
-                                                 cost};
+constinit const Schedule kFewChannelsSchedule = {"few_channels",    match, build,
+                                                 operandsOfProduct, cost,  all};
 
 } // namespace dlc::codegen
