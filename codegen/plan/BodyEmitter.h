@@ -86,8 +86,8 @@ public:
   /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`); no computed ones.
   mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access,
                            llvm::ArrayRef<mlir::AffineExpr> loops);
-  /// Of a term whose numbers lie in memory in few bits, `stored`, a tensor of the dims of what it
-  /// reads: the element in storage type, 0 where the term reads its fill.
+  /// The element, in storage type, that a term reads of `stored`, the tensor of few bits from which its
+  /// operand is cast; 0 where the term reads its fill.
   mlir::Value emitStoredRead(mlir::OpBuilder &builder, unsigned access, mlir::Value stored,
                              llvm::ArrayRef<mlir::AffineExpr> loops);
   /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.

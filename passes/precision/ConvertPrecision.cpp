@@ -212,7 +212,7 @@ void ConvertPrecision::runOnOperation() {
     return;
   Narrowing narrowing(type, *kept);
   narrowing.run(getOperation().front());
-  // What was made anew in 16 bits may have no reader left.
+  // A tensor that was made anew in 16 bits may have no reader left.
   getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
     if (isOpTriviallyDead(op))
       op->erase();

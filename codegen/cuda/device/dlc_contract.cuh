@@ -127,11 +127,11 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, kBytes> 
 
 /// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
 /// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8, which are e4m3 with `float8`
-/// and else have signed_X and zero_X of each operand: see mma_sums), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
-/// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
-/// stages, the loops that k counts (slab_k), and for each operand X its width and whether it is
-/// across (see slab), whether it lies along k in shared memory, and the taps of its window
-/// (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that
+/// and else have signed_X and zero_X of each operand: see mma_sums), index (int or i64), the tile of
+/// a block (tile_m, tile_n, tile_k elements), its warps (warps_m x warps_n, and warps_k of each that
+/// share a slab's steps of k), stages, the loops that k counts (slab_k), and for each operand X its
+/// width and whether it is across (see slab), whether it lies along k in shared memory, and the taps
+/// of its window (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that
 /// is weights, whose first slabs are asked for before the grids before this one have ended; 0:
 /// neither. The grid's x and y count tiles. With WINDOW the rows are those of windows one after the
 /// other, a tile has as many whole ones as it holds, and `finish` takes the number of a window and

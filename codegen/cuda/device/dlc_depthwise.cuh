@@ -62,9 +62,9 @@ DLC_DEV void read_strip(float (&values)[LANES], const T *base, Value element) {
 /// Then finish(th, tw, totals of the channels), or, with `across`, finish(th, 0, totals of the columns). An element body
 /// gives an offset, -1 for 0, or with width_x (width_w) 0 the value. Config: type, index, rows, columns, lanes, depth,
 /// and for both dims taps, stride, dilation and whether all strips are `whole`; width_w is 1 where the filters of
-/// channels do not lie together; `along_x`: neighbours along an image's row that are loaded together, from the tap `first_x`
-/// of the strip's first result on, all of which are inside the image or none; `staged`: totals wait in shared memory, so that a long epilogue is called from one place
-/// of the text. Blocks of `threads`.
+/// channels do not lie together; `along_x`: neighbours along an image's row that are loaded together, from the tap
+/// `first_x` of the strip's first result on, all of which are inside the image or none; `staged`: totals wait in shared
+/// memory, so that a long epilogue is called from one place of the text. Blocks of `threads`.
 template <class Config, class FX, class FW, class FE>
 DLC_DEV void depthwise(typename Config::index below, typename Config::index beside,
                        const typename Config::type *x, const typename Config::type *w,

@@ -3,9 +3,8 @@
 //
 // wgmma in f16, bf16, tf32 and e4m3 with float accumulators, and of bytes, with i32 ones: operands
 // lie in shared memory with the 128-byte swizzle, as TMA brings them; A may lie in registers, in
-// the 16-bit types. All 128
-// threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ..., wgmma_commit,
-// wgmma_wait (dlc_mma.cuh).
+// the 16-bit types. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence,
+// wgmma ..., wgmma_commit, wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_mma.cuh"

@@ -6,8 +6,8 @@
 // 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in
 // registers, which must hold at the wait what they held at the issue.
 //
-// Of e4m3 an H100 adds the products of 32 steps of k and the total before them as numbers that are cut
-// off below 2^-13 of the largest one's power of two.
+// An H100 adds 32 products of e4m3 and the total before them as numbers that are cut off below 2^-13 of
+// the largest one's power of two.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"

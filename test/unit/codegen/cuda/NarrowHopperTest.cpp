@@ -139,7 +139,7 @@ TEST_P(NarrowHopperTest, ZeroPointOfColumns) {
     check({columns, 1}, kExact);
 }
 
-// What pads the image is its zero point; channels that a slab ends within.
+// An image is padded with its zero point. A slab ends within its channels.
 TEST_P(NarrowHopperTest, Convolution) {
   for (int channels : {16, 48, 128}) {
     convolution(channels, 72, 100, false);

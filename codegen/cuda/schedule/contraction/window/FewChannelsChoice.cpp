@@ -52,7 +52,7 @@ double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shap
   int64_t fit =
       std::min(gpu.sharedBytes / tile.sharedBytes(shape), gpu.threads / FewChannelsTile::threads);
   int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
-  // Of one turn of a block: places in pairs of tiles of 16, shared out to four warps.
+  // A turn of a block has pairs of tiles of 16 places, shared out to four warps.
   int64_t depth = FewChannelsTile::depth(shape), steps = depth / 16,
           pairs = divideCeilSigned(tile.rows * shape.outWide, 32);
   double rounds = double(divideCeilSigned(pairs, 4));
