@@ -24,7 +24,7 @@ namespace dlc {
 #include "passes/Passes.h.inc"
 
 /// How far the pass of this flag may move results, as a fraction of the largest magnitude in an output: its MovesResults
-/// record in Passes.td; 0 without one.
+/// record in the *Passes.td of its phase; 0 without one.
 double boundOf(llvm::StringRef flag);
 
 } // namespace dlc

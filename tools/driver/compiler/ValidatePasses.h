@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The reference interpreter computes the outputs for small integers, random numbers and special values (NaN, infinities,
-// zeros of both signs, denormals). A pass that moves a result further than its MovesResults record in passes/Passes.td
+// zeros of both signs, denormals). A pass that moves a result further than its MovesResults record in the *Passes.td of its phase
 // allows is found here, by name. In the fuse phase each target has a function of its own, and from the outline phase on there is none to run.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_VALIDATEPASSES_H
