@@ -1,6 +1,7 @@
 //===- SinkPermutations.cpp - Permutations that move nothing after what reads them -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
 #include "passes/Passes.h"
@@ -19,6 +20,12 @@ namespace {
 
 class SinkPermutations : public impl::SinkPermutationsBase<SinkPermutations> {
   void runOnOperation() override;
+
+  bool hasRoot(Value value);
+  dl::PermuteOp permutationToSink(Operation &op);
+  void sink(Operation &op, dl::PermuteOp permute);
+
+  WeightDependence weights;
 };
 
 } // namespace
@@ -29,17 +36,18 @@ static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse"); }
 
 /// Returns true if a kernel with a reduction, a window or a contraction computes `value`, perhaps
 /// with elementwise ops after it, for one reader.
-static bool hasRoot(Value value) {
+bool SinkPermutations::hasRoot(Value value) {
   while (value.hasOneUse()) {
     auto loops = value.getDefiningOp<LoopNestOpInterface>();
     if (!loops || isKeptOut(loops))
       return false;
     if (!loops->hasTrait<OpTrait::Elementwise>())
       return !loops.getLoopNest().isMap();
-    // The operand that was computed last is the one that the kernel can have begun with.
+    // The operand that was computed last is the one that the kernel can have begun with; what is made
+    // of weights is there before.
     Value last;
     for (Value operand : loops->getOperands())
-      if (Operation *op = operand.getDefiningOp())
+      if (Operation *op = operand.getDefiningOp(); op && !weights.dependsOnWeightsAlone(operand))
         if (!last || last.getDefiningOp()->isBeforeInBlock(op))
           last = operand;
     if (!last)
@@ -50,7 +58,7 @@ static bool hasRoot(Value value) {
 }
 
 /// The permutation among the operands of `op` that may go after it; null if there is none.
-static dl::PermuteOp permutationToSink(Operation &op) {
+dl::PermuteOp SinkPermutations::permutationToSink(Operation &op) {
   if (!op.hasTrait<OpTrait::Elementwise>() || op.getNumResults() != 1 || isKeptOut(&op))
     return {};
   for (Value operand : op.getOperands()) {
@@ -63,7 +71,7 @@ static dl::PermuteOp permutationToSink(Operation &op) {
 }
 
 /// f(permute(x), y) -> permute(f(x, inverse(y))), where neither permutation moves a byte.
-static void sink(Operation &op, dl::PermuteOp permute) {
+void SinkPermutations::sink(Operation &op, dl::PermuteOp permute) {
   DenseI64ArrayAttr order = permute.getDimsAttr();
   int64_t rank = typeOf(permute).getRank();
   SmallVector<int64_t> dims, inverse(rank);
@@ -87,8 +95,10 @@ static void sink(Operation &op, dl::PermuteOp permute) {
     auto other = value.getDefiningOp<dl::PermuteOp>();
     if (other && other.getDimsAttr() == order && keepsBytes(other)) {
       operand.set(other.getX());
-      if (other->use_empty())
+      if (other->use_empty()) {
+        weights.forget(other);
         other->erase();
+      }
       continue;
     }
     auto turned = dl::PermuteOp::create(builder, op.getLoc(), typeBefore(value), value,
@@ -106,6 +116,7 @@ static void sink(Operation &op, dl::PermuteOp permute) {
 }
 
 void SinkPermutations::runOnOperation() {
+  weights = {};
   for (Operation &op : llvm::make_early_inc_range(getOperation().front())) {
     dl::PermuteOp permute = permutationToSink(op);
     if (!permute)

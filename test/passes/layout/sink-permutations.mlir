@@ -36,6 +36,23 @@ func.func @chain(%x: tensor<2x9x8xf32>, %w: tensor<8x4xf32>, %v: tensor<8x4xf32>
   return %5 : tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>
 }
 
+// A scale of weights, turned before the sum, does not hide the product that the sum belongs to.
+// CHECK-LABEL: @scaled
+// CHECK: %[[H:.*]] = dl.matmul
+// CHECK: %[[MUL:.*]] = dl.mul %{{.*}}, %[[H]]
+// CHECK: %[[SUM:.*]] = dl.add %{{.*}}, %[[MUL]] : {{.*}} -> tensor<2x9x4xf32>
+// CHECK: dl.permute %[[SUM]] {dims = array<i64: 0, 2, 1>}
+func.func @scaled(%z: tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>, %x: tensor<2x9x8xf32>) -> tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>> {
+  %w = dl.weight "w" : tensor<8x4xf32>
+  %s = dl.weight "s" : tensor<4x1xf32>
+  %0 = dl.matmul %x, %w : (tensor<2x9x8xf32>, tensor<8x4xf32>) -> tensor<2x9x4xf32>
+  %1 = dl.permute %0 {dims = array<i64: 0, 2, 1>} : (tensor<2x9x4xf32>) -> tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>
+  %2 = dl.broadcast %s : (tensor<4x1xf32>) -> tensor<2x4x9xf32>
+  %3 = dl.mul %2, %1 : (tensor<2x4x9xf32>, tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>) -> tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>
+  %4 = dl.add %z, %3 : (tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>, tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>) -> tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>
+  return %4 : tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>
+}
+
 // A permutation that moves bytes stays, and so does one of what others read too, or of what no kernel with a product computes.
 // CHECK-LABEL: @others
 // CHECK: dl.matmul
