@@ -52,8 +52,10 @@ private:
   llvm::SmallVector<mlir::AffineExpr> variables, reductionVariables; // one for each dim
 };
 
-/// True where tensor cores can compute the product: both operands in f16, or bf16, or bytes
-/// (ContractionBytes.h), or with `allowsTf32` in f32, and the grid is not too large.
+/// True where tensor cores multiply such operands: both in f16, or bf16, or bytes
+/// (ContractionBytes.h), or with `allowsTf32` in f32.
+bool hasTensorCoreOperands(const Contraction &c, bool allowsTf32);
+/// True where they are so, and the grid is not too large.
 bool suitsTensorCores(const Contraction &c, bool allowsTf32);
 /// True where both operands are in f32, and the grid is not too large.
 bool suitsFloatUnits(const Contraction &c);

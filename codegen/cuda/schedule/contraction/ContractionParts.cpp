@@ -5,6 +5,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
+#include "codegen/plan/PlanChoice.h"
 
 using namespace mlir;
 
@@ -172,6 +173,29 @@ std::optional<ShapePart> partOfFewRows(PlanQuestion &question) {
   return std::nullopt;
 }
 
+/// The shapes with as many products as a grid counts along z, where there are others: an ONNX file
+/// rarely bounds its batch.
+static std::optional<ShapePart> partOfGrid(PlanQuestion &question) {
+  Contraction *c = question.product();
+  KernelBuilder &k = question.k;
+  if (!c || dl::asConstant(c->batch.extent) || !growsWithSymbols(c->batch.extent, k.ranges()))
+    return std::nullopt;
+  int64_t least = k.smallest(c->batch.extent).value_or(kMaxGridYZ + 1);
+  if (least > kMaxGridYZ || k.largest(c->batch.extent).value_or(INT64_MAX) <= kMaxGridYZ)
+    return std::nullopt;
+  return ShapePart{c->batch.extent, {least, kMaxGridYZ}};
+}
+
+/// The plan of the fastest kernel that has a product's batch along z; null where there is none.
+static dlx::PlanAttr planWithinGrid(PlanQuestion &question) {
+  SmallVector<dlx::PlanAttr> plans;
+  for (const Schedule *schedule :
+       {&kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule})
+    if (dlx::PlanAttr plan = schedule->match(question))
+      plans.push_back(plan);
+  return plans.empty() ? dlx::PlanAttr() : *bestOf(plans);
+}
+
 SmallVector<PlannedPart> partsOfProduct(PlanQuestion &question) {
   SmallVector<PlannedPart> parts;
   if (!isDynamic(question.kernel()))
@@ -181,6 +205,10 @@ SmallVector<PlannedPart> partsOfProduct(PlanQuestion &question) {
     if (dlx::PlanAttr plan = match(part))
       parts.push_back({shapes, plan});
   };
+  if (std::optional<ShapePart> few = partOfGrid(question)) {
+    add(*few, planWithinGrid);
+    return parts;
+  }
   std::optional<ShapePart> fewRows = partOfFewRows(question);
   if (fewRows) {
     // A decoder has one row at each step, which should not pay for seven others.

@@ -160,17 +160,20 @@ void SlabSchedule::run(const ProductTile &tile) {
            tile.sharedBytes(elementBytes));
 }
 
-bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
+bool hasTensorCoreOperands(const Contraction &c, bool allowsTf32) {
   auto elementOf = [&](unsigned term) {
     return getElementTypeOrSelf(
         c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType());
   };
   Type type = elementOf(0);
-  const Side &columns = c.storesAlongM() ? c.m : c.n;
   bool areFloats = (type.isF16() || type.isBF16() || (allowsTf32 && type.isF32())) &&
                    elementOf(1) == type && c.k.body.accumulatorType(0).isF32();
-  return (areFloats || bytesOf(c.k.body.getRoot(), c.nest)) &&
-         c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+  return areFloats || bytesOf(c.k.body.getRoot(), c.nest);
+}
+
+bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
+  const Side &columns = c.storesAlongM() ? c.m : c.n;
+  return hasTensorCoreOperands(c, allowsTf32) && c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
 }
 
 bool suitsFloatUnits(const Contraction &c) {

@@ -298,7 +298,7 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
 dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile) {
   Contraction *c = question.product();
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
-      !suitsTensorCores(*c, question.allowsTf32))
+      !hasTensorCoreOperands(*c, question.allowsTf32))
     return {};
   return WgmmaSchedule(*c).plan(tile);
 }
