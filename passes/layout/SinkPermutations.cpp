@@ -21,6 +21,7 @@ namespace {
 class SinkPermutations : public impl::SinkPermutationsBase<SinkPermutations> {
   void runOnOperation() override;
 
+  bool isOfWeights(Value value);
   bool hasRoot(Value value);
   dl::PermuteOp permutationToSink(Operation &op);
   void sink(Operation &op, dl::PermuteOp permute);
@@ -33,6 +34,14 @@ class SinkPermutations : public impl::SinkPermutationsBase<SinkPermutations> {
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse"); }
+
+/// Returns true if `value` is made of weights alone, or of such a value that is broadcast to dims
+/// of the inputs.
+bool SinkPermutations::isOfWeights(Value value) {
+  while (auto broadcast = value.getDefiningOp<dl::BroadcastOp>())
+    value = broadcast.getX();
+  return weights.dependsOnWeightsAlone(value);
+}
 
 /// Returns true if a kernel with a reduction, a window or a contraction computes `value`, perhaps
 /// with elementwise ops after it, for one reader.
@@ -47,7 +56,7 @@ bool SinkPermutations::hasRoot(Value value) {
     // of weights is there before.
     Value last;
     for (Value operand : loops->getOperands())
-      if (Operation *op = operand.getDefiningOp(); op && !weights.dependsOnWeightsAlone(operand))
+      if (Operation *op = operand.getDefiningOp(); op && !isOfWeights(operand))
         if (!last || last.getDefiningOp()->isBeforeInBlock(op))
           last = operand;
     if (!last)

@@ -75,5 +75,22 @@ func.func @others(%x: tensor<2x9x8xf32>, %w: tensor<8x4xf32>) -> (tensor<2x4x9xf
   %7 = dl.relu %6 : (tensor<2x8x9xf32, #dl.t<[2, 8, 9], order = [0, 2, 1]>>) -> tensor<2x8x9xf32, #dl.t<[2, 8, 9], order = [0, 2, 1]>>
   return %2, %5, %3, %7 : tensor<2x4x9xf32>, tensor<2x4x9xf32, #dl.t<[2, 4, 9], order = [0, 2, 1]>>, tensor<2x9x4xf32>, tensor<2x8x9xf32, #dl.t<[2, 8, 9], order = [0, 2, 1]>>
 }
+
+// Nor does one whose dims follow those of the input.
+// CHECK-LABEL: @biased
+// CHECK: %[[H:.*]] = dl.matmul
+// CHECK: %[[BIASED:.*]] = dl.add %[[H]]
+// CHECK: %[[SUM:.*]] = dl.add %[[BIASED]], %{{.*}} -> tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>
+// CHECK: dl.permute %[[SUM]] {dims = array<i64: 0, 2, 1>}
+func.func @biased(%z: tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>>, %x: tensor<?x9x8xf32, #dl.t<[s0, 9, 8]>>) -> tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>> {
+  %w = dl.weight "w" : tensor<8x4xf32>
+  %b = dl.weight "b" : tensor<4xf32>
+  %0 = dl.matmul %x, %w : (tensor<?x9x8xf32, #dl.t<[s0, 9, 8]>>, tensor<8x4xf32>) -> tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>
+  %1 = dl.broadcast %b : (tensor<4xf32>) -> tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>
+  %2 = dl.add %0, %1 : (tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>, tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>) -> tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>
+  %3 = dl.permute %2 {dims = array<i64: 0, 2, 1>} : (tensor<?x9x4xf32, #dl.t<[s0, 9, 4]>>) -> tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>>
+  %4 = dl.add %3, %z : (tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>>, tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>>) -> tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>>
+  return %4 : tensor<?x4x9xf32, #dl.t<[s0, 4, 9], order = [0, 2, 1]>>
+}
 }
 }
