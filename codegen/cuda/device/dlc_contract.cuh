@@ -133,7 +133,7 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, kBytes> 
 /// width and whether it is across (see slab), whether it lies along k in shared memory, and the taps
 /// of its window (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that
 /// is weights, whose first slabs are asked for before the grids before this one have ended; 0:
-/// neither. The grid's x and y count tiles. With WINDOW the rows are those of windows one after the
+/// neither; and row_tiles (tile_of_block). With WINDOW the rows are those of windows one after the
 /// other, a tile has as many whole ones as it holds, and `finish` takes the number of a window and
 /// the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
@@ -167,8 +167,8 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN * kWarpM,
       warp_n = warp % kWarpsN * kWarpN;
-  Index m0 = (Index)(blockIdx.x / Share::kParts) * (kWindows * WINDOW),
-        n0 = (Index)blockIdx.y * kTileN;
+  const block_tile at = tile_of_block<Config, Share>();
+  Index m0 = (Index)at.row * (kWindows * WINDOW), n0 = (Index)at.column * kTileN;
   Index begin, steps = share_steps<Share>((depth + kTileK - 1) / kTileK, begin);
   slab_feed<SlabA, Config, Config::width_a, kThreads, Config::across_a != 0, Config::taps_a> feed_a;
   slab_feed<SlabB, Config, Config::width_b, kThreads, Config::across_b != 0, Config::taps_b> feed_b;

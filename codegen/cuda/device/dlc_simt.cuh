@@ -60,8 +60,8 @@ DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows
   int thread = (int)threadIdx.x, warp = thread >> 5, lane_m = (thread & 31) >> 2,
       lane_n = thread & 3;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN, warp_n = warp % kWarpsN;
-  Index m0 = (Index)(blockIdx.x / Share::kParts) * (kTileM / WINDOW * WINDOW),
-        n0 = (Index)blockIdx.y * kTileN;
+  const block_tile at = tile_of_block<Config, Share>();
+  Index m0 = (Index)at.row * (kTileM / WINDOW * WINDOW), n0 = (Index)at.column * kTileN;
   slab_feed<SlabA, Config, Config::width_a, kThreads, false, Config::taps_a> feed_a;
   slab_feed<SlabB, Config, Config::width_b, kThreads, false, Config::taps_b> feed_b;
   feed_a.start(element_a, m0, rows, place...);

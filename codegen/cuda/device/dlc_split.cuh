@@ -85,4 +85,21 @@ template <class Share, class Index> DLC_DEV Index share_steps(Index steps, Index
   return steps;
 }
 
+/// The tile of a block of a product, counted in tiles along rows and columns.
+struct block_tile {
+  u32 row, column;
+};
+
+/// The grid's x counts the tiles along the rows, with the blocks that share each, and its y those along the columns. Where
+/// these may be more than y can count, Config::row_tiles says how many there are along the rows, and x counts all tiles.
+template <class Config, class Share> DLC_DEV block_tile tile_of_block() {
+  constexpr u32 kRowTiles = (u32)Config::row_tiles;
+  if constexpr (kRowTiles > 0) {
+    static_assert(Share::kParts == 1, "few tiles are shared, and y counts them");
+    return {blockIdx.x % kRowTiles, blockIdx.x / kRowTiles};
+  } else {
+    return {blockIdx.x / (u32)Share::kParts, blockIdx.y};
+  }
+}
+
 } // namespace dlc

@@ -23,7 +23,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = i8;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, float8 = 0, k_loops = 1, signed_a = 0, signed_b = 1, stages = 2, taps_a = 0, taps_b = 0, tile_k = 128, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 16, width_b = 16, zero_a = 128, zero_b = 0 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, float8 = 0, k_loops = 1, row_tiles = 0, signed_a = 0, signed_b = 1, stages = 2, taps_a = 0, taps_b = 0, tile_k = 128, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 16, width_b = 16, zero_a = 128, zero_b = 0 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0, 40, 64, x, weight,
@@ -63,7 +63,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = i8;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, float8 = 0, k_1 = 3, k_2 = 16, k_loops = 3, signed_a = 0, signed_b = 1, stages = 3, taps_a = 9, taps_b = 0, tile_k = 128, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 16, width_b = 16, zero_a = 7, zero_b = 0 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, float8 = 0, k_1 = 3, k_2 = 16, k_loops = 3, row_tiles = 0, signed_a = 0, signed_b = 1, stages = 3, taps_a = 9, taps_b = 0, tile_k = 128, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 16, width_b = 16, zero_a = 7, zero_b = 0 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       64, 32, 144, x, weight,

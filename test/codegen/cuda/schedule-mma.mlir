@@ -14,7 +14,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 8, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 1 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, k_1 = 3, k_2 = 16, k_loops = 3, row_tiles = 0, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 8, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 1 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0 * 64, 32, 144, x, weight,
@@ -65,7 +65,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, k_loops = 1, stages = 3, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 4, width_b = 4 };
+// CHECK-NEXT:     enum { across_a = 0, across_b = 0, along_k_a = 1, along_k_b = 1, early = 0, k_loops = 1, row_tiles = 0, stages = 3, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 4, width_b = 4 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0, 72, 48, x, weight,

@@ -15,8 +15,8 @@ namespace dlc::codegen {
 
 /// Rows, or columns, up to which kRowsSchedule takes a product.
 inline constexpr int64_t kMostFewRows = 8;
-/// Blocks in the grid's y and z.
-inline constexpr int64_t kMaxGridYZ = 65535;
+/// Blocks in the grid's x, and in its y and z.
+inline constexpr int64_t kMaxGridX = INT32_MAX, kMaxGridYZ = 65535;
 
 /// One of m, n, k and batch: dims of the nest walked as one.
 struct Side {

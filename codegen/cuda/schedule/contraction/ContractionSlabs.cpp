@@ -146,6 +146,10 @@ void SlabSchedule::run(const ProductTile &tile) {
   }
   numbers.push_back({"taps_a", tapsA});
   numbers.push_back({"taps_b", tapsB});
+  int64_t rowTiles = 0;
+  if (!c.fitsGrid(k.ceilDiv(columns.extent, tile.n)))
+    rowTiles = llvm::divideCeilSigned(*dl::asConstant(rows.extent), tile.m);
+  numbers.push_back({"row_tiles", rowTiles});
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
   complete(call, {a, b}, numbers);
@@ -154,9 +158,11 @@ void SlabSchedule::run(const ProductTile &tile) {
                                       k.math.constant(abi::kExchangeCounters));
     call.getExchangeMutable().assign(k.exchange(floats, k.b.getF32Type()));
   }
-  k.finish(tile.threads(),
-           {dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) * tile.parts),
-            k.ceilDiv(columns.extent, tile.n), c.batch.extent},
+  AffineExpr inX = k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) * tile.parts,
+             inY = k.ceilDiv(columns.extent, tile.n);
+  if (rowTiles > 0)
+    std::tie(inX, inY) = std::pair(inX * inY, k.math.constant(1));
+  k.finish(tile.threads(), {dl::normalize(inX), inY, c.batch.extent},
            tile.sharedBytes(elementBytes));
 }
 
@@ -171,9 +177,20 @@ bool hasTensorCoreOperands(const Contraction &c, bool allowsTf32) {
   return areFloats || bytesOf(c.k.body.getRoot(), c.nest);
 }
 
+/// True where a grid can count the tiles, however small they are.
+static bool fitsGrid(const Contraction &c) {
+  constexpr int64_t kLeastSide = 16;
+  const auto &[rows, columns] = c.storesAlongM() ? std::tie(c.n, c.m) : std::tie(c.m, c.n);
+  AffineExpr inY = c.k.ceilDiv(columns.extent, kLeastSide);
+  if (c.fitsGrid(inY))
+    return true;
+  std::optional<int64_t> constant = dl::asConstant(rows.extent), most = c.k.largest(inY);
+  return constant && most && !c.k.body.getPool() && c.fitsGrid(c.k.math.constant(1)) &&
+         *most <= kMaxGridX / llvm::divideCeilSigned(*constant, kLeastSide);
+}
+
 bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
-  const Side &columns = c.storesAlongM() ? c.m : c.n;
-  return hasTensorCoreOperands(c, allowsTf32) && c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+  return hasTensorCoreOperands(c, allowsTf32) && fitsGrid(c);
 }
 
 bool suitsFloatUnits(const Contraction &c) {
@@ -182,9 +199,7 @@ bool suitsFloatUnits(const Contraction &c) {
                c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType())
         .isF32();
   };
-  const Side &columns = c.storesAlongM() ? c.m : c.n;
-  return isFloat(0) && isFloat(1) && c.k.body.accumulatorType(0).isF32() &&
-         c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+  return isFloat(0) && isFloat(1) && c.k.body.accumulatorType(0).isF32() && fitsGrid(c);
 }
 
 /// Whether the schedule of `unit` runs the kernel.

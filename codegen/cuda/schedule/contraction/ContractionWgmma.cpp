@@ -17,8 +17,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// What a launch and a map can count.
-static constexpr int64_t kMostBlocks = INT32_MAX, kMostOfSide = INT32_MAX - 4096;
+/// The largest side that a map of the tensor memory accelerator counts.
+static constexpr int64_t kMostOfSide = INT32_MAX - 4096;
 
 namespace {
 class WgmmaSchedule : ContractionTemplate {
@@ -191,7 +191,7 @@ dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) {
     return {};
   WgmmaTile tile =
       wanted ? wanted->fedAs(*fed) : chooseWgmmaTile(shape(kLongestSide), *fed, maySplit());
-  if (k.largest(grid(tile)).value_or(INT64_MAX) > kMostBlocks || (tile.parts > 1 && !maySplit()))
+  if (k.largest(grid(tile)).value_or(INT64_MAX) > kMaxGridX || (tile.parts > 1 && !maySplit()))
     return {};
   double clocks = estimatedClocks(tile, shape(kLongestSide));
   if (!std::isfinite(clocks))

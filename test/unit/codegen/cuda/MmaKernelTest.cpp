@@ -207,6 +207,19 @@ TEST_P(MmaKernelTest, ConvolutionChannelsFirst) {
   check({3, 1}, kExact, Fill::whole);
 }
 
+// More tiles of places than the grid's y counts: its x counts all tiles, here two rows of them.
+TEST_P(MmaKernelTest, TilesBeyondGridY) {
+  load("contraction",
+       R"(^bb0(%x: tensor<?x16x8x8xf16, #dl.t<[s0, 16, 8, 8]>>, %w: tensor<136x16x1x1xf16>):
+    %0 = dl.conv2d %x, %w : (tensor<?x16x8x8xf16, #dl.t<[s0, 16, 8, 8]>>, tensor<136x16x1x1xf16>) -> tensor<?x136x8x8xf16, #dl.t<[s0, 136, 8, 8]>>
+    dl.yield %0 : tensor<?x136x8x8xf16, #dl.t<[s0, 136, 8, 8]>>)",
+       16777216);
+  EXPECT_GT(config("row_tiles"), 1) << text();
+  for (int64_t size : {0, 1, 5})
+    check({size, 1}, {2.0, 2e-3});
+  check({3, 1}, kExact, Fill::whole);
+}
+
 TEST_P(MmaKernelTest, WideIndex) {
   load("contraction",
        R"(^bb0(%x: tensor<?x16xf16, #dl.t<[s0, 16]>>, %w: tensor<24x16xf16>):

@@ -118,6 +118,19 @@ TEST_P(SimtKernelTest, ConvolutionChannelsFirst) {
   check({3, 1}, kExact, Fill::whole);
 }
 
+// More tiles of places than the grid's y counts: its x counts all tiles, here two rows of them.
+TEST_P(SimtKernelTest, TilesBeyondGridY) {
+  loadProduct(
+      R"(^bb0(%x: tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>, %w: tensor<136x16x1x1xf32>):
+    %0 = dl.conv2d %x, %w : (tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>, tensor<136x16x1x1xf32>) -> tensor<?x136x8x8xf32, #dl.t<[s0, 136, 8, 8]>>
+    dl.yield %0 : tensor<?x136x8x8xf32, #dl.t<[s0, 136, 8, 8]>>)",
+      16777216);
+  EXPECT_GT(config("row_tiles"), 1) << text();
+  for (int64_t size : {0, 1, 5})
+    check({size, 1}, kSums);
+  check({3, 1}, kExact, Fill::whole);
+}
+
 // Channels last: four channels of a place at once, or zeros outside the image.
 TEST_P(SimtKernelTest, ConvolutionChannelsLast) {
   loadProduct(
