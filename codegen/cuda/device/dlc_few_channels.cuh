@@ -4,8 +4,9 @@
 // The first layer of a network reads images of one to four channels that lie row after row. Nothing
 // of them lies together along k but the few taps of a window's row, so that an implicit GEMM would
 // copy element by element. Here a block brings whole rows of the image to shared memory, and the
-// operands of mma are read from there: k counts channels, rows of the window and, in groups of four
-// or eight, its columns.
+// operands of mma are read from there: k counts planes of the image under a window, which are its
+// channels and, in a video, the frames of each, then rows of the window and, in groups of four or
+// eight, its columns.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_mma.cuh"
@@ -21,14 +22,14 @@ template <class Config> struct few_channels_room {
   static constexpr int kLead = 8, kShift = Config::pad_left & 1,
                        kGroup = Config::taps_w + kShift <= 4 ? 4 : 8;
   static constexpr int kRowsIn = (Config::rows - 1) * Config::stride_h + Config::taps_h,
-                       kLines = Config::channels * kRowsIn;
+                       kPlanes = Config::channels * Config::taps_d, kLines = kPlanes * kRowsIn;
   static constexpr int kFirst = kLead - Config::pad_left - kShift,
                        kEnd = kFirst + (Config::out_wide - 1) * Config::stride_w + kGroup,
                        kPitch = ((kEnd > kLead + Config::wide ? kEnd : kLead + Config::wide) + 7) /
                                 8 * 8;
   /// Windows at odd places read a second copy of each line, one element to the left.
   static constexpr int kCopies = Config::stride_w % 2 == 0 ? 1 : 2, kCopy = kLines * kPitch;
-  static constexpr int kFilterLines = Config::channels * Config::taps_h,
+  static constexpr int kFilterLines = kPlanes * Config::taps_h,
                        kDepth = (kFilterLines * kGroup + 15) / 16 * 16, kPitchFilter = kDepth + 8;
   static constexpr int kFilters = kTileN * kPitchFilter, kImage = kCopies * kCopy;
   /// Places whose totals a warp has there at once, line by line of places or, `across`, of filters.
@@ -60,14 +61,14 @@ DLC_DEV void stage_places(float *totals, int first, const float (&acc)[Config::t
     }
 }
 
-/// total(m, n) = sum over c, kh, kw of x(image, c, row * stride_h + kh - pad_top, column * stride_w +
-/// kw - pad_left) * w(n, c, kh, kw), where m counts images, rows and columns; then finish(m, n,
-/// totals of `vector` filters), or, `across`, finish(n, m, totals of `vector` columns). Config: type
-/// (f16 or bf16), index, channels, high, wide (of the image), out_high, out_wide, taps_h, taps_w,
-/// stride_h, stride_w, pad_top, pad_left, filters, and of
-/// a block its rows of results, how often it takes so many, `turns`, and its filters, tile_n.
-/// Elements X of the image are of the type, or floats. 128 threads; the grid's x counts images and
-/// blocks of rows, y tiles of filters.
+/// total(m, n) = sum over c, kd, kh, kw of x(image, c, frame * stride_d + kd - pad_front, row *
+/// stride_h + kh - pad_top, column * stride_w + kw - pad_left) * w(n, c, kd, kh, kw), where m counts
+/// images, frames, rows and columns; then finish(m, n, totals of `vector` filters), or, `across`,
+/// finish(n, m, totals of `vector` columns). Config: type (f16 or bf16), index, channels, deep, high,
+/// wide (of the image), out_deep, out_high, out_wide, taps_d, taps_h, taps_w, stride_d, stride_h,
+/// stride_w, pad_front, pad_top, pad_left, filters, and of a block its rows of results, how often it
+/// takes so many, `turns`, and its filters, tile_n. Elements X of the image are of the type, or
+/// floats. 128 threads; the grid's x counts images, frames and blocks of rows, y tiles of filters.
 template <class Config, class X, class FE>
 DLC_DEV void contract_few_channels(const X *x, const typename Config::type *w, const FE &finish) {
   using T = typename Config::type;
@@ -106,7 +107,9 @@ DLC_DEV void contract_few_channels(const X *x, const typename Config::type *w, c
                    (tap + 1 < Config::taps_w ? 0xffff0000u : 0u);
   constexpr int kSpans = (Config::out_high + Config::rows * Config::turns - 1) /
                          (Config::rows * Config::turns); // of an image
-  const Index number = (Index)(blockIdx.x / kSpans);
+  const Index number = (Index)(blockIdx.x / kSpans);     // of a frame of results
+  const Index first_plane = number / Config::out_deep * Config::channels;
+  const int first_frame = (int)(number % Config::out_deep) * Config::stride_d - Config::pad_front;
   const int span = (int)(blockIdx.x % kSpans) * (Config::rows * Config::turns);
 #pragma unroll 1
   for (int turn = 0; turn < Config::turns; ++turn) {
@@ -120,12 +123,11 @@ DLC_DEV void contract_few_channels(const X *x, const typename Config::type *w, c
 #pragma unroll 4
     for (int i = thread; i < Room::kLines * kChunks; i += kThreads) {
       int line = i / kChunks, chunk = i % kChunks, row = top + line % Room::kRowsIn;
-      bool inside = row >= 0 && row < Config::high;
+      int plane = line / Room::kRowsIn, frame = first_frame + plane % Config::taps_d;
+      bool inside = row >= 0 && row < Config::high && frame >= 0 && frame < Config::deep;
+      Index of_channel = (first_plane + plane / Config::taps_d) * Config::deep + frame;
       const X *from =
-          x + (inside ? ((number * Config::channels + line / Room::kRowsIn) * Config::high + row) *
-                                Config::wide +
-                            chunk * 8
-                      : 0);
+          x + (inside ? (of_channel * Config::high + row) * Config::wide + chunk * 8 : 0);
       T *to = image + line * kPitch + Room::kLead + chunk * 8;
       if constexpr (sizeof(X) == sizeof(T)) {
         cp_async<16>(to, from, inside);

@@ -48,6 +48,20 @@ TEST(FewChannelsChoiceTest, RowsByImages) {
   EXPECT_LE(many.sharedBytes(resNet(32)), FewChannelsTile::mostShared);
 }
 
+// Filters of three frames take so much room that a block has half of them.
+TEST(FewChannelsChoiceTest, FiltersOfVideo) {
+  FewChannelsShape shape = resNet(16);
+  shape.tapsDeep = 3;
+  EXPECT_EQ(FewChannelsTile::depth(shape), 512);
+  for (const FewChannelsTile &tile : fewChannelsTiles(shape)) {
+    EXPECT_EQ(tile.filters, 32);
+    EXPECT_LE(tile.sharedBytes(shape), FewChannelsTile::mostShared);
+  }
+  EXPECT_GT(chooseFewChannelsTile(shape, kHopper).rows, 0);
+  shape.tapsDeep = 40; // filters of which not even sixteen fit
+  EXPECT_TRUE(fewChannelsTiles(shape).empty());
+}
+
 // An H100 took 216 us for this layer as an implicit GEMM, PyTorch 194; the memory's rate allows 20.
 TEST(FewChannelsChoiceTest, EstimateOfResNet) {
   FewChannelsShape shape = resNet(32);

@@ -1,6 +1,6 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-select-schedules-cuda)' | FileCheck %s --check-prefix=PLAN
-// The first layer of a network reads whole rows of its image, which is rounded on the way where it comes in floats. Not where
+// The first layer of a network reads whole rows of its image, or of a video, which is rounded on the way where it comes in floats. Not where
 // channels lie together or are many, where rows are no whole vectors, for floats, and where the image is computed.
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
 module @cuda {
@@ -15,7 +15,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { across = 0, channels = 3, filters = 64, high = 224, out_high = 112, out_wide = 112, pad_left = 3, pad_top = 3, rows = 8, stride_h = 2, stride_w = 2, taps_h = 7, taps_w = 7, tile_n = 64, turns = 2, vector = 8, wide = 224 };
+// CHECK-NEXT:     enum { across = 0, channels = 3, deep = 1, filters = 64, high = 224, out_deep = 1, out_high = 112, out_wide = 112, pad_front = 0, pad_left = 3, pad_top = 3, rows = 8, stride_d = 1, stride_h = 2, stride_w = 2, taps_d = 1, taps_h = 7, taps_w = 7, tile_n = 64, turns = 2, vector = 8, wide = 224 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_few_channels<config>(
 // CHECK-NEXT:       x, weight,
@@ -42,6 +42,16 @@ dlx.kernel @rows attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<?x1x64x64xbf16, #dl.t<[s0, 1, 64, 64]>>, %w: tensor<32x1x3x3xbf16>):
   %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x1x64x64xbf16, #dl.t<[s0, 1, 64, 64]>>, tensor<32x1x3x3xbf16>) -> tensor<?x32x64x64xbf16, #dl.t<[s0, 32, 64, 64]>>
   dl.yield %0 : tensor<?x32x64x64xbf16, #dl.t<[s0, 32, 64, 64]>>
+}
+
+// A video: three frames of it under each window.
+// PLAN: dlx.kernel @video {{.*}}plan = #dlx.plan<schedule = "few_channels", numbers = {filters = 32 : i64
+// CHECK-LABEL: {{^}}DLC_KERNEL_OCCUPANCY(128, 3) dlc_video(
+// CHECK: enum {{.*}} channels = 3, deep = 16, {{.*}} out_deep = 16, {{.*}} pad_front = 1, {{.*}} stride_d = 1, {{.*}} taps_d = 3,
+dlx.kernel @video attributes {kind = #dlx.kind<contraction>} {
+^bb0(%x: tensor<?x3x16x112x112xf16, #dl.t<[s0, 3, 16, 112, 112]>>, %w: tensor<64x3x3x7x7xf16>):
+  %0 = dl.conv3d %x, %w {padding = array<i64: 1, 3, 3>, stride = array<i64: 1, 2, 2>} : (tensor<?x3x16x112x112xf16, #dl.t<[s0, 3, 16, 112, 112]>>, tensor<64x3x3x7x7xf16>) -> tensor<?x64x16x56x56xf16, #dl.t<[s0, 64, 16, 56, 56], order = [0, 2, 3, 4, 1]>>
+  dl.yield %0 : tensor<?x64x16x56x56xf16, #dl.t<[s0, 64, 16, 56, 56], order = [0, 2, 3, 4, 1]>>
 }
 
 // PLAN: dlx.kernel @channels_last

@@ -15,40 +15,68 @@ struct FirstLayer {
   int top = 1, left = 1, bottom = 1, right = 1;
   std::string type = "f16", image = "f16"; // of the products, of the image as it is stored
   bool isChannelsLast = true;              // the result
+  int deep = 0;                            // frames of a video
+  int tapsDeep = 1, strideDeep = 1, front = 0, back = 0;
 };
 
 class FewChannelsKernelTest : public CudaKernelTest {
 protected:
   void loadLayer(const FirstLayer &layer) {
-    auto str = [](int number) { return std::to_string(number); };
-    int outHigh = (layer.high + layer.top + layer.bottom - layer.tapsHigh) / layer.stride + 1,
-        outWide = (layer.wide + layer.left + layer.right - layer.tapsWide) / layer.stride + 1;
-    std::string c = str(layer.channels), h = str(layer.high), w = str(layer.wide),
-                f = str(layer.filters), oh = str(outHigh), ow = str(outWide), s = str(layer.stride),
-                t = layer.type;
-    auto image = [&](const std::string &element) {
-      return "tensor<?x" + c + "x" + h + "x" + w + "x" + element + ", #dl.t<[s0, " + c + ", " + h +
-             ", " + w + "]>>";
+    using Sizes = std::vector<int>;
+    auto joined = [](Sizes sizes, const char *separator) {
+      std::string text;
+      for (int size : sizes)
+        text += (text.empty() ? "" : separator) + std::to_string(size);
+      return text;
     };
-    std::string filter = "tensor<" + f + "x" + c + "x" + str(layer.tapsHigh) + "x" +
-                         str(layer.tapsWide) + "x" + t + ">",
-                y = "tensor<?x" + f + "x" + oh + "x" + ow + "x" + t + ", #dl.t<[s0, " + f + ", " +
-                    oh + ", " + ow + "]" +
-                    (layer.isChannelsLast ? ", order = [0, 2, 3, 1]>>" : ">>"),
-                bias = "tensor<" + f + "x" + t + ">";
+    // Sizes along frames, which an image has not, rows and columns.
+    auto spatial = [&](int deep, int high, int wide) {
+      return layer.deep > 0 ? Sizes{deep, high, wide} : Sizes{high, wide};
+    };
+    auto after = [](Sizes sizes, std::initializer_list<int> first) {
+      sizes.insert(sizes.begin(), first);
+      return sizes;
+    };
+    auto results = [](int size, int padding, int taps, int stride) {
+      return (size + padding - taps) / stride + 1;
+    };
+    auto batched = [&](Sizes sizes, const std::string &element, bool isChannelsLast) {
+      std::string order = !isChannelsLast  ? ""
+                          : layer.deep > 0 ? ", order = [0, 2, 3, 4, 1]"
+                                           : ", order = [0, 2, 3, 1]";
+      return "tensor<?x" + joined(sizes, "x") + "x" + element + ", #dl.t<[s0, " +
+             joined(sizes, ", ") + "]" + order + ">>";
+    };
+    Sizes sizes = after(spatial(layer.deep, layer.high, layer.wide), {layer.channels});
+    std::string t = layer.type, stored = batched(sizes, layer.image, false),
+                x = batched(sizes, t, false),
+                filter = "tensor<" +
+                         joined(after(spatial(layer.tapsDeep, layer.tapsHigh, layer.tapsWide),
+                                      {layer.filters, layer.channels}),
+                                "x") +
+                         "x" + t + ">",
+                bias = "tensor<" + std::to_string(layer.filters) + "x" + t + ">";
+    std::string y = batched(
+        after(
+            spatial(results(layer.deep, layer.front + layer.back, layer.tapsDeep, layer.strideDeep),
+                    results(layer.high, layer.top + layer.bottom, layer.tapsHigh, layer.stride),
+                    results(layer.wide, layer.left + layer.right, layer.tapsWide, layer.stride)),
+            {layer.filters}),
+        t, layer.isChannelsLast);
+    Sizes padding = spatial(layer.front, layer.top, layer.left);
+    for (int size : spatial(layer.back, layer.bottom, layer.right))
+      padding.push_back(size);
     bool rounds = layer.image != t;
-    std::string body =
-        "^bb0(%x: " + image(layer.image) + ", %w: " + filter + ", %b: " + bias + "):\n";
+    std::string body = "^bb0(%x: " + stored + ", %w: " + filter + ", %b: " + bias + "):\n";
     if (rounds)
-      body += "%r = dl.cast %x {dtype = " + t + "} : (" + image(layer.image) + ") -> " + image(t) +
-              "\n";
+      body += "%r = dl.cast %x {dtype = " + t + "} : (" + stored + ") -> " + x + "\n";
     schedule = "few_channels";
-    load("contraction", body + "%0 = dl.conv2d " + (rounds ? "%r" : "%x") +
-                            ", %w, %b {padding = array<i64: " + str(layer.top) + ", " +
-                            str(layer.left) + ", " + str(layer.bottom) + ", " + str(layer.right) +
-                            ">, stride = array<i64: " + s + ", " + s + ">} : (" + image(t) + ", " +
-                            filter + ", " + bias + ") -> " + y + "\n%1 = dl.relu %0 : (" + y +
-                            ") -> " + y + "\ndl.yield %1 : " + y);
+    load("contraction",
+         body + "%0 = dl.conv" + (layer.deep > 0 ? "3d " : "2d ") + (rounds ? "%r" : "%x") +
+             ", %w, %b {padding = array<i64: " + joined(padding, ", ") + ">, stride = array<i64: " +
+             joined(spatial(layer.strideDeep, layer.stride, layer.stride), ", ") + ">} : (" + x +
+             ", " + filter + ", " + bias + ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " + y +
+             "\ndl.yield %1 : " + y);
     EXPECT_NE(CudaKernelTest::text().find("dlc::contract_few_channels<config>"), std::string::npos)
         << CudaKernelTest::text();
   }
@@ -133,6 +161,28 @@ TEST_P(FewChannelsKernelTest, RowMajorResult) {
              .bottom = 0,
              .right = 0,
              .isChannelsLast = false});
+  checkImages(kHalf);
+}
+
+// Frames before the first and after the last are zeros, as rows and columns are.
+TEST_P(FewChannelsKernelTest, Videos) {
+  FirstLayer layer = {.deep = 5, .tapsDeep = 3, .front = 1, .back = 1};
+  loadLayer(layer);
+  EXPECT_EQ(config("taps_d"), 3) << text();
+  checkImages(kHalf);
+  layer.isChannelsLast = false;
+  loadLayer(layer);
+  checkImages(kHalf);
+  loadLayer({.high = 12, .stride = 2, .image = "f32", .deep = 4, .tapsDeep = 1});
+  checkImages(kHalf);
+  loadLayer({.channels = 2,
+             .stride = 2,
+             .top = 0,
+             .left = 0,
+             .deep = 7,
+             .tapsDeep = 2,
+             .strideDeep = 3,
+             .front = 1});
   checkImages(kHalf);
 }
 

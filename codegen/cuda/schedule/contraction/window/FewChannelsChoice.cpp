@@ -29,7 +29,7 @@ static int64_t pitchOf(const FewChannelsShape &shape) {
 }
 
 static int64_t linesOf(const FewChannelsTile &tile, const FewChannelsShape &shape) {
-  return shape.channels * ((tile.rows - 1) * shape.strideHigh + shape.tapsHigh);
+  return shape.channels * shape.tapsDeep * ((tile.rows - 1) * shape.strideHigh + shape.tapsHigh);
 }
 
 int64_t FewChannelsTile::spans(const FewChannelsShape &shape) const {
@@ -37,7 +37,7 @@ int64_t FewChannelsTile::spans(const FewChannelsShape &shape) const {
 }
 
 int64_t FewChannelsTile::depth(const FewChannelsShape &shape) {
-  return int64_t(alignTo(shape.channels * shape.tapsHigh * groupOf(shape), 16));
+  return int64_t(alignTo(shape.channels * shape.tapsDeep * shape.tapsHigh * groupOf(shape), 16));
 }
 
 int64_t FewChannelsTile::sharedBytes(const FewChannelsShape &shape) const {
@@ -80,6 +80,10 @@ double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shap
 
 std::vector<FewChannelsTile> fewChannelsTiles(const FewChannelsShape &shape) {
   int64_t filters = shape.filters <= 16 ? 16 : shape.filters <= 32 ? 32 : 64;
+  // A video's filters may take more room than there is for so many.
+  while (filters > 16 &&
+         FewChannelsTile{1, 1, filters}.sharedBytes(shape) > FewChannelsTile::mostShared)
+    filters /= 2;
   std::vector<FewChannelsTile> tiles;
   for (int64_t rows : {1, 2, 4, 8})
     for (int64_t turns : {1, 2, 4, 8}) {

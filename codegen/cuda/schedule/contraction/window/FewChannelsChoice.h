@@ -14,12 +14,13 @@
 
 namespace dlc::codegen {
 
-/// A convolution of an image of few channels whose rows lie together.
+/// A convolution of an image, or a video, of few channels whose rows lie together.
 struct FewChannelsShape {
   int64_t channels, wide; // of the image
   int64_t filters, outHigh, outWide;
   int64_t tapsHigh, tapsWide, strideHigh, strideWide, padLeft;
-  int64_t images;        // in a run
+  int64_t images;        // or frames of results, in a run
+  int64_t tapsDeep = 1;  // frames of a video that a result reads
   int64_t finishing = 0; // operations that make a result of a total
   bool isAcross = false; // results of a filter lie together
 };
@@ -41,8 +42,8 @@ struct FewChannelsTile {
 /// Clocks that the convolution is estimated to take.
 double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shape,
                        const GpuModel &gpu);
-/// The tiles that fit, and the one of them with the smallest estimate. `shape` has at least one: the
-/// caller has seen to it that a row of 64 filters fits.
+/// The tiles that fit, and the one of them with the smallest estimate; none, and one of no rows, where
+/// none fits.
 std::vector<FewChannelsTile> fewChannelsTiles(const FewChannelsShape &shape);
 FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu);
 

@@ -43,6 +43,7 @@ private:
   }
 
   FewChannelsShape shape = {};
+  int64_t deep = 1, outDeep = 1, strideDeep = 1, padFront = 0; // of a video
   int64_t high = 0, padTop = 0;
 };
 } // namespace
@@ -79,43 +80,59 @@ std::optional<FewChannelsSchedule::Slide> FewChannelsSchedule::slideOf(unsigned 
 std::optional<FewChannelsShape> FewChannelsSchedule::find() {
   const LoopNest &nest = c.nest;
   MLIRContext *context = k.b.getContext();
-  auto loop = [&](unsigned number) { return getAffineDimExpr(number, context); };
-  if (!nest.isWindow() || nest.parallel.size() != 4 || nest.reduction.size() != 3 ||
+  auto loops = [&](ArrayRef<unsigned> numbers) {
+    return llvm::map_to_vector(numbers, [&](unsigned n) { return getAffineDimExpr(n, context); });
+  };
+  unsigned rank = nest.parallel.size();
+  bool isVideo = rank == 5;
+  if (!nest.isWindow() || (rank != 4 && !isVideo) || nest.reduction.size() != rank - 1 ||
       !c.batch.groups.empty() || nest.hasComputed() || c.m.groups.empty() || c.n.groups.empty() ||
       (!elementType().isF16() && !elementType().isBF16()) ||
       getElementTypeOrSelf(typeOfTerm(1)) != elementType() || !k.body.accumulatorType(0).isF32())
     return std::nullopt;
-  // [image, channel, row, column] and [filter, channel, row, column].
+  // [image, channel, frame, row, column] and [filter, channel, frame, row, column].
   AffineMap image = nest.terms[0].map, filter = nest.terms[1].map;
-  if (image.getNumResults() != 4 || image.getResult(0) != loop(0) ||
-      image.getResult(1) != loop(4) || filter.getNumResults() != 4 ||
-      filter.getResults() != ArrayRef<AffineExpr>{loop(1), loop(4), loop(5), loop(6)})
+  SmallVector<unsigned> ofFilter = {1};
+  for (unsigned reduced = 0; reduced < rank - 1; ++reduced)
+    ofFilter.push_back(rank + reduced);
+  if (image.getNumResults() != rank ||
+      filter.getResults() != ArrayRef<AffineExpr>(loops(ofFilter)) ||
+      image.getResults().take_front(2) != ArrayRef<AffineExpr>(loops({0, rank})))
     return std::nullopt;
-  auto down = slideOf(2, 1), along = slideOf(3, 2);
+  unsigned rows = rank - 2;
+  auto down = slideOf(rows, rows - 1), along = slideOf(rows + 1, rows);
+  auto through = isVideo ? slideOf(2, 1) : Slide{1, 0};
   auto size = [](AffineExpr dim) { return dl::asConstant(dim).value_or(0); };
   dl::Dims dims = dl::getDims(typeOfTerm(0));
-  if (!down || !along || !inputOf(0, /*mayRound=*/true) || !inputOf(1, /*mayRound=*/false))
+  if (!through || !down || !along || !inputOf(0, /*mayRound=*/true) ||
+      !inputOf(1, /*mayRound=*/false))
     return std::nullopt;
-  high = size(dims[2]);
+  high = size(dims[rows]);
   padTop = down->padding;
+  if (isVideo) {
+    deep = size(dims[2]);
+    outDeep = size(nest.parallel[2]);
+    strideDeep = through->stride;
+    padFront = through->padding;
+  }
   shape = {size(dims[1]),
-           size(dims[3]),
+           size(dims[rows + 1]),
            size(nest.parallel[1]),
-           size(nest.parallel[2]),
-           size(nest.parallel[3]),
-           size(nest.reduction[1]),
-           size(nest.reduction[2]),
+           size(nest.parallel[rows]),
+           size(nest.parallel[rows + 1]),
+           size(nest.reduction[rows - 1]),
+           size(nest.reduction[rows]),
            down->stride,
            along->stride,
            along->padding,
-           k.usual(nest.parallel[0], kUsualImages)};
+           k.usual(nest.parallel[0], kUsualImages) * outDeep,
+           isVideo ? size(nest.reduction[1]) : 1};
   shape.finishing = ContractionTemplate::shape().finishing;
   shape.isAcross = swapped;
-  bool isKnown =
-      high > 0 && shape.wide > 0 && shape.filters > 0 && shape.outHigh > 0 && shape.outWide > 0;
+  bool isKnown = deep > 0 && high > 0 && shape.wide > 0 && shape.filters > 0 && outDeep > 0 &&
+                 shape.outHigh > 0 && shape.outWide > 0;
   if (!isKnown || shape.channels > kMostChannels || shape.wide % 8 != 0 || shape.padLeft >= 8 ||
-      shape.tapsWide + shape.padLeft % 2 > 8 ||
-      FewChannelsTile{1, 1, 64}.sharedBytes(shape) > FewChannelsTile::mostShared)
+      shape.tapsWide + shape.padLeft % 2 > 8 || fewChannelsTiles(shape).empty())
     return std::nullopt;
   return shape;
 }
@@ -125,14 +142,19 @@ void FewChannelsSchedule::run(const FewChannelsTile &tile) {
   int64_t width = lanes();
   SmallVector<std::pair<StringRef, int64_t>> numbers = {{"across", swapped},
                                                         {"channels", shape.channels},
+                                                        {"deep", deep},
                                                         {"high", high},
                                                         {"wide", shape.wide},
+                                                        {"out_deep", outDeep},
                                                         {"out_high", shape.outHigh},
                                                         {"out_wide", shape.outWide},
+                                                        {"taps_d", shape.tapsDeep},
                                                         {"taps_h", shape.tapsHigh},
                                                         {"taps_w", shape.tapsWide},
+                                                        {"stride_d", strideDeep},
                                                         {"stride_h", shape.strideHigh},
                                                         {"stride_w", shape.strideWide},
+                                                        {"pad_front", padFront},
                                                         {"pad_top", padTop},
                                                         {"pad_left", shape.padLeft},
                                                         {"filters", shape.filters},
@@ -155,7 +177,7 @@ void FewChannelsSchedule::run(const FewChannelsTile &tile) {
   // Else ptxas spills to let blocks in that shared memory has no room for.
   call->getParentOfType<gpu::GPUFuncOp>()->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(3));
   k.finish(FewChannelsTile::threads,
-           {dl::normalize(c.nest.parallel[0] * tile.spans(shape)),
+           {dl::normalize(c.nest.parallel[0] * (outDeep * tile.spans(shape))),
             k.math.constant(llvm::divideCeilSigned(shape.filters, tile.filters))},
            tile.sharedBytes(shape));
 }
