@@ -60,6 +60,12 @@ def conv(batch, channels, outputs, size, kernel, stride=1, groups=1):
         "  forward", layer + "  forward")
 
 
+def first_of_video(videos):
+    """The first layer of R3D: 16 frames, three of them under each window."""
+    return op(f"x: f16[{videos},3,16,112,112]", f"y: f16[{videos},64,16,56,56]", "y = relu(conv(x))").replace(
+        "  forward", "  conv: Conv3d(3, 64, kernel_size=(3, 7, 7), stride=(1, 2, 2), padding=(1, 3, 3))\n  forward")
+
+
 MLP = """dl 1
 model Mlp {
   a: Linear(784, 512)
@@ -94,6 +100,7 @@ TABLE = {name: Workload(*row) for name, row in {
     "VGG-16, f16, batch 1": (network("vgg16", N=1, CLASSES=1000), 0.32),
     "conv 32x256x14x14, 3x3, f16": (conv(32, 256, 256, 14, 3), 0.030),
     "conv 32x3x224x224, 7x7 / 2, f16": (conv(32, 3, 64, 224, 7, 2), 0.120),
+    "conv 4x3x16x112x112, 3x7x7 / 1x2x2, f16": (first_of_video(4), 0.100),
     "depthwise 32x96x56x56, 3x3, f16": (conv(32, 96, 96, 56, 3, groups=96), 0.045),
     "sum of 64 Mi, f32": (op("x: f32[8192,8192]", "y: f32[]", "y = sum(x)"), 0.098),
     "softmax 32768x512, f16": (op("x: f16[32768,512]", "y: f16[32768,512]", "y = softmax(x, dim=-1)"), 0.030),

@@ -33,9 +33,9 @@ class Lstm(nn.Module):
 
 
 class Conv(nn.Module):
-    def __init__(self, *arguments, **options):
+    def __init__(self, *arguments, kind=nn.Conv2d, **options):
         super().__init__()
-        self.conv = nn.Conv2d(*arguments, **options)
+        self.conv = kind(*arguments, **options)
 
     def forward(self, x):
         return F.relu(self.conv(x))
@@ -263,6 +263,7 @@ MODULES = (
     (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
     (r"attention", lambda: Function(F.scaled_dot_product_attention)),
     (r"conv 32x256", lambda: Conv(256, 256, 3, padding=1)), (r"conv 32x3", lambda: Conv(3, 64, 7, 2, 3)),
+    (r"conv 4x3x16", lambda: Conv(3, 64, (3, 7, 7), (1, 2, 2), (1, 3, 3), kind=nn.Conv3d)),
     (r"depthwise", lambda: Conv(96, 96, 3, padding=1, groups=96)),
     (r"sum", lambda: Function(torch.sum)), (r"softmax", lambda: Function(lambda x: torch.softmax(x, -1))),
     (r"gelu", lambda: Function(lambda x, y: F.gelu(x * 1.5 + y) * torch.sigmoid(y))),
