@@ -155,9 +155,19 @@ bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
   while (!at(Token::rightBrace) && !at(Token::endOfFile) && !diagnostics.isFull()) {
     if (consumeIf(Token::semicolon))
       continue;
-    // A declaration of the file, no member of that name: the closing brace is missing.
-    if (atDeclaration() && StringRef(":([=.").find(lexer.peekOnLine()) == StringRef::npos)
-      break;
+    // A declaration of the file, no member of that name: the closing brace is missing, unless the
+    // indentation shows that it is meant to be here.
+    if (atDeclaration() && StringRef(":([=.").find(lexer.peekOnLine()) == StringRef::npos) {
+      bool isOneLine = at(Token::kwDim) || at(Token::kwInclude) || at(Token::kwWeights);
+      if (!isOneLine || token.getLoc().getPointer()[-1] == '\n')
+        break;
+      diagnostics.error(token.getLoc())
+          << token.describe() << " belongs to the file; move it out of these braces, to the front";
+      hasGaps = true;
+      advance();
+      skipStatement();
+      continue;
+    }
     if (!element())
       skipStatement();
     nesting = level; // recovery forgets it

@@ -61,8 +61,8 @@ std::string print(const Expr *expr) {
               [](auto &x) {
                 return x.isEllipsis ? std::string("...")
                        : x.isSlice  ? print(x.start.get()) + ":" + print(x.stop.get()) + ":" +
-                                          print(x.step.get())
-                                    : print(x.value.get());
+                                         print(x.step.get())
+                                   : print(x.value.get());
               }) +
          "]";
 }
@@ -280,6 +280,11 @@ TEST(Parser, modelErrors) {
             "4:1: error: there is no 'return': assign to the name of the output instead\n"
             "5:5: error: expected '=' and an expression after 'relu', got '('\n"
             "6:1: error: expected a statement such as 'x = relu(x)', got ')'\n");
+  // A dim that is set in is meant to be there.
+  EXPECT_EQ(
+      errors("dl 1\nmodel M {\n  dim N = 1..4\n  weights \"f\"\nforward() -> () {\nx = 1\n}\n}"),
+      "3:3: error: 'dim' belongs to the file; move it out of these braces, to the front\n"
+      "4:3: error: 'weights' belongs to the file; move it out of these braces, to the front\n");
   // A missing brace does not swallow the next declaration.
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward() -> () {\nx = 1\n}\nweights \"f\"\n"),
             "5:2: error: expected '}' at the end of model 'M', got the end of the line\n2:9: note: "
