@@ -125,7 +125,14 @@ int64_t ContractionSchedule::rowsFor(int64_t panels) const {
   return llvm::divideCeil(chunkRows, blocks);
 }
 
+bool ContractionSchedule::mayBeOneRow() const {
+  auto range = k.math.range(numRows);
+  return !dl::asConstant(numRows) && range && range->min <= 1;
+}
+
 bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
+  if (blockRows == 1)
+    return true;
   auto count = dl::asConstant(numRows);
   return count && *count % chunkRows == 0 && chunkRows % blockRows == 0;
 }
@@ -233,12 +240,26 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
       widenPanels(firstPanel, count);
     if (zeroPointSums)
       sumZeroPoint(firstPanel, count);
-    k.forEach(firstRow, rowEnd, blockRows, [&](Value row) {
-      k.math.bindLoop(panel, firstPanel);
-      planPrefetch(firstRow, row, count, blockRows);
-      emitBlock(row, firstPanel, count, blockRows);
-      prefetchFrom = {};
-    });
+    auto inBlocksOf = [&](int64_t blockRows) {
+      k.forEach(firstRow, rowEnd, blockRows, [&](Value row) {
+        k.math.bindLoop(panel, firstPanel);
+        planPrefetch(firstRow, row, count, blockRows);
+        emitBlock(row, firstPanel, count, blockRows);
+        prefetchFrom = {};
+      });
+    };
+    if (blockRows == 1 || !mayBeOneRow()) {
+      inBlocksOf(blockRows);
+      return;
+    }
+    // A block would compute the one row of a batch of one several times.
+    Value rowCount = arith::SubIOp::create(k.builder, k.loc, rowEnd, firstRow);
+    Value isOne =
+        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::eq, rowCount, k.index(1));
+    k.when(isOne, [&] { inBlocksOf(1); });
+    Value areMore =
+        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ne, rowCount, k.index(1));
+    k.when(areMore, [&] { inBlocksOf(blockRows); });
   };
   int64_t whole = panels / atOnce * atOnce;
   if (whole == atOnce)
