@@ -61,8 +61,8 @@ std::string print(const Expr *expr) {
               [](auto &x) {
                 return x.isEllipsis ? std::string("...")
                        : x.isSlice  ? print(x.start.get()) + ":" + print(x.stop.get()) + ":" +
-                                         print(x.step.get())
-                                   : print(x.value.get());
+                                          print(x.step.get())
+                                    : print(x.value.get());
               }) +
          "]";
 }

@@ -90,11 +90,12 @@ TEST_P(VariantsTest, SumOfTwoSymbols) {
 
 // A batch that a grid cannot always count along z: a kernel for those that it can, and one for all.
 TEST_P(VariantsTest, BatchBeyondGrid) {
-  load("contraction",
-       R"(^bb0(%a: tensor<?x3x24x32xf16, #dl.t<[s0, 3, 24, 32]>>, %b: tensor<?x3x32x40xf16, #dl.t<[s0, 3, 32, 40]>>):
+  load(
+      "contraction",
+      R"(^bb0(%a: tensor<?x3x24x32xf16, #dl.t<[s0, 3, 24, 32]>>, %b: tensor<?x3x32x40xf16, #dl.t<[s0, 3, 32, 40]>>):
     %0 = dl.matmul %a, %b : (tensor<?x3x24x32xf16, #dl.t<[s0, 3, 24, 32]>>, tensor<?x3x32x40xf16, #dl.t<[s0, 3, 32, 40]>>) -> tensor<?x3x24x40xf16, #dl.t<[s0, 3, 24, 40]>>
     dl.yield %0 : tensor<?x3x24x40xf16, #dl.t<[s0, 3, 24, 40]>>)",
-       65536);
+      65536);
   ASSERT_EQ(variants().size(), 1u);
   EXPECT_EQ(variants()[0].getLimits()[1], 65535);
   check({2, 1}, kHalf);
