@@ -90,8 +90,9 @@ struct block_tile {
   u32 row, column;
 };
 
-/// The grid's x counts the tiles along the rows, with the blocks that share each, and its y those along the columns. Where
-/// these may be more than y can count, Config::row_tiles says how many there are along the rows, and x counts all tiles.
+/// The grid's x counts the tiles along the rows, with the blocks that share each, and its y those
+/// along the columns. Where these may be more than y can count, Config::row_tiles says how many there
+/// are along the rows, and x counts all tiles.
 template <class Config, class Share> DLC_DEV block_tile tile_of_block() {
   constexpr u32 kRowTiles = (u32)Config::row_tiles;
   if constexpr (kRowTiles > 0) {

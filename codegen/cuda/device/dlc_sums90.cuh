@@ -18,6 +18,13 @@ struct column_sums_room {
   i32 *sums;
 };
 
+/// Sets all totals of a thread to zero.
+template <class T, int COUNT> DLC_DEV void clear_totals(T (&totals)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i)
+    totals[i] = T(0);
+}
+
 /// N columns of floats. A and B have the slabs, as of contract_wgmma.
 template <class Config, int N, int KIND = number_kind<Config>()> struct wgmma_sums {
   using Total = float;
@@ -27,11 +34,7 @@ template <class Config, int N, int KIND = number_kind<Config>()> struct wgmma_su
   float d[N / 2];
 
   DLC_DEV explicit wgmma_sums(column_sums_room) {}
-  DLC_DEV void begin() {
-#pragma unroll
-    for (int i = 0; i < N / 2; ++i)
-      d[i] = 0.0f;
-  }
+  DLC_DEV void begin() { clear_totals(d); }
   /// Multiplies the rows from `first` on by all columns.
   template <class A, class B>
   DLC_DEV void multiply(const u8 *stage_a, const u8 *stage_b, int first) {
@@ -61,15 +64,9 @@ template <class Config, int N> struct wgmma_sums<Config, N, kFloat8> {
   float d[N / 2], of_slab[N / 2];
 
   DLC_DEV explicit wgmma_sums(column_sums_room) {
-#pragma unroll
-    for (int i = 0; i < N / 2; ++i)
-      of_slab[i] = 0.0f; // the first product of a slab writes over it
+    clear_totals(of_slab); // the first product of a slab writes over it
   }
-  DLC_DEV void begin() {
-#pragma unroll
-    for (int i = 0; i < N / 2; ++i)
-      d[i] = 0.0f;
-  }
+  DLC_DEV void begin() { clear_totals(d); }
   template <class A, class B>
   DLC_DEV void multiply(const u8 *stage_a, const u8 *stage_b, int first) {
     wgmma_fence();
@@ -110,9 +107,7 @@ template <class Config, int N> struct wgmma_sums<Config, N, kBytes> {
 
   DLC_DEV explicit wgmma_sums(column_sums_room room) : room(room) {}
   DLC_DEV void begin() {
-#pragma unroll
-    for (int i = 0; i < N / 2; ++i)
-      d[i] = 0;
+    clear_totals(d);
     of_row = 0;
 #pragma unroll
     for (int own = 0; own < (kZeroA != 0 ? kOwn : 1); ++own)

@@ -42,7 +42,7 @@ struct Schedule {
   /// says of these shapes alone.
   double (*cost)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
   /// All plans of the schedule, which differ in numbers such as the sides of a tile; the plan of
-  /// match() is one of them. Null where there is no other.
+  /// match() is one of them. The function is null for a schedule that has no other plan.
   llvm::SmallVector<dlx::PlanAttr> (*all)(PlanQuestion &question) = nullptr;
   /// 90 where the code is for sm_90a alone, and takes the place of another plan there; 0 for every
   /// GPU.

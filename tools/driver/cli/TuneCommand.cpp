@@ -20,7 +20,7 @@ Examples:
   dlc tune model.onnx --target sm_90a --precision f16 --shapes x:8x3x224x224 -o h100.plans
   dlc tune model.dl --target cuda --device cuda:1 --candidates 6 -o model.plans)";
 
-/// Returns a sentence that says why `name` is no target to tune for; empty where it is one.
+/// Returns an error message if `name` is not a target to tune for, and an empty string if it is.
 static std::string checkTarget(const std::string &name) {
   return name == "cpu" || name == "cuda" || name.starts_with("sm_")
              ? std::string()
