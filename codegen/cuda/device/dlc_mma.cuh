@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators, of bytes, with i32
-// ones, and of e4m3, as f16; what orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole
-// tile: in the emulator each call is one meeting of the warp.
+// ones, and of e4m3, as f16; mma.sp, of which one operand has two of each four elements; what
+// orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole tile: in the emulator each call is
+// one meeting of the warp.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_async.cuh"
@@ -104,6 +105,53 @@ DLC_DEV void mma_tile_bytes(i32 (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u3
     for (int j = 0; j < NJ; ++j)
       mma_m16n8k32<SIGNED_A, SIGNED_B>(d[i][j], a[i], b[j >> 1][(j & 1) * 2],
                                        b[j >> 1][(j & 1) * 2 + 1]);
+}
+
+// The manual advises ordered places: mma.sp alone may be much slower on some GPUs.
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1205
+#define DLC_MMA_SP "mma.sp::ordered_metadata"
+#else
+#define DLC_MMA_SP "mma.sp"
+#endif
+#define DLC_MMA_SPARSE(type)                                                                       \
+  asm volatile(DLC_MMA_SP ".sync.aligned.m16n8k32.row.col.f32." type "." type ".f32 "              \
+                          "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9,%10,%11},{%0,%1,%2,%3},%12,0x0;"     \
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                    \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]),      \
+                 "r"(b[3]), "r"(places))
+
+/// d += a * b on 16x8x32, as mma_tile_sparse says.
+template <class T>
+DLC_DEV void mma_sparse_m16n8k32(float (&d)[4], const u32 (&a)[4], u32 places, const u32 (&b)[4]);
+template <>
+DLC_DEV void mma_sparse_m16n8k32<f16>(float (&d)[4], const u32 (&a)[4], u32 places,
+                                      const u32 (&b)[4]) {
+  DLC_MMA_SPARSE("f16");
+}
+template <>
+DLC_DEV void mma_sparse_m16n8k32<bf16>(float (&d)[4], const u32 (&a)[4], u32 places,
+                                       const u32 (&b)[4]) {
+  DLC_MMA_SPARSE("bf16");
+}
+#undef DLC_MMA_SPARSE
+#undef DLC_MMA_SP
+
+/// d += a * b on MI x NJ of 16x8x32, where two of each four neighbours along k of a are stored, the
+/// others are 0. T is f16 or bf16.
+/// - `a` holds the 16 stored columns as that of mma_tile holds its 16.
+/// - `places` says at which of its four each stored element stands, in two bits; the two of a four
+///   ascend. Lane l with l % 4 of 0 holds those of steps 0-15 of k, with 1 those of steps 16-31: in
+///   the low half, the lowest bits first, the 8 of row l / 4, in the high half those of row
+///   l / 4 + 8. Those of the other lanes are not read.
+/// - `b[j]` holds tile j: register r of lane l the steps 8r + 2(l % 4) and the next of column l / 4.
+template <class T, int MI, int NJ>
+DLC_DEV void mma_tile_sparse(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&places)[MI],
+                             const u32 (&b)[NJ][4]) {
+#pragma unroll
+  for (int i = 0; i < MI; ++i)
+#pragma unroll
+    for (int j = 0; j < NJ; ++j)
+      mma_sparse_m16n8k32<T>(d[i][j], a[i], places[i], b[j]);
 }
 
 /// `total` and the four bytes of `four`.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wgmma in f16, bf16, tf32 and e4m3 with float accumulators, and of bytes, with i32 ones: operands
-// lie in shared memory with the 128-byte swizzle, as TMA brings them; A may lie in registers, in
-// the 16-bit types. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence,
+// lie in shared memory with the 128-byte swizzle, as TMA brings them; in the 16-bit types A may lie
+// in registers, or have two of each four elements. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence,
 // wgmma ..., wgmma_commit, wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -51,6 +51,12 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "{%32,%33,%34,%35},%36,accumulate,1,1," major ";\n}"                                \
                : DLC_ACC32("+f", 0)                                                                \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
+#define DLC_WGMMA_SPARSE_64(type)                                                                  \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%35,0;\n"                        \
+               "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32." type "." type " " DLC_REGISTERS_64 \
+               "%32,%33,%34,0,accumulate,1,1,0,0;\n}"                                              \
+               : DLC_ACC32("+f", 0)                                                                \
+               : "l"(a), "l"(b), "r"(places), "r"((int)accumulate))
 
 #define DLC_REGISTERS_128                                                                          \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
@@ -69,6 +75,12 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "{%64,%65,%66,%67},%68,accumulate,1,1," major ";\n}"                                \
                : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32)                                           \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
+#define DLC_WGMMA_SPARSE_128(type)                                                                 \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%67,0;\n"                        \
+               "wgmma.mma_async.sp.sync.aligned.m64n128k32.f32." type "." type                     \
+               " " DLC_REGISTERS_128 "%64,%65,%66,0,accumulate,1,1,0,0;\n}"                        \
+               : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32)                                           \
+               : "l"(a), "l"(b), "r"(places), "r"((int)accumulate))
 
 #define DLC_REGISTERS_256                                                                          \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
@@ -91,6 +103,12 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "{%128,%129,%130,%131},%132,accumulate,1,1," major ";\n}"                           \
                : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32), DLC_ACC32("+f", 64), DLC_ACC32("+f", 96) \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
+#define DLC_WGMMA_SPARSE_256(type)                                                                 \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%131,0;\n"                       \
+               "wgmma.mma_async.sp.sync.aligned.m64n256k32.f32." type "." type                     \
+               " " DLC_REGISTERS_256 "%128,%129,%130,0,accumulate,1,1,0,0;\n}"                     \
+               : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32), DLC_ACC32("+f", 64), DLC_ACC32("+f", 96) \
+               : "l"(a), "l"(b), "r"(places), "r"((int)accumulate))
 
 /// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M, ALONG_N: the operand's
 /// elements lie together along its rows (columns), in 16-bit types only. Lane l of warp w holds of d, for each eight
@@ -156,6 +174,22 @@ DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumu
   DLC_WGMMA_HELD_MAJOR(N, bf16, "bf16", 0)                                                         \
   DLC_WGMMA_HELD_MAJOR(N, bf16, "bf16", 1)
 
+/// d (+)= A(64x32) * B(32xN) of f16 or bf16, where two of each four neighbours along k of A are
+/// stored, the others are 0. Both operands lie along k: `a` names the 64x16 stored elements, 32
+/// bytes of a row, `b` 64 bytes of a column. `places` is as that of mma_tile_sparse, of the warp's
+/// 16 rows; the manual does not count it among the registers that must stay until the wait.
+template <class T, int N>
+DLC_DEV void wgmma_sparse(float (&d)[N / 2], u64 a, u32 places, u64 b, bool accumulate);
+
+#define DLC_WGMMA_SPARSE_TYPE(N, T, name)                                                          \
+  template <>                                                                                      \
+  DLC_DEV void wgmma_sparse<T, N>(float (&d)[N / 2], u64 a, u32 places, u64 b, bool accumulate) {  \
+    DLC_WGMMA_SPARSE_##N(name);                                                                    \
+  }
+#define DLC_WGMMA_SPARSE_COLUMNS(N)                                                                \
+  DLC_WGMMA_SPARSE_TYPE(N, f16, "f16")                                                             \
+  DLC_WGMMA_SPARSE_TYPE(N, bf16, "bf16")
+
 /// After a wait: the compiler moves no use of these accumulators to before it.
 template <int COUNT> DLC_DEV void wgmma_arrived(float (&d)[COUNT]) {
 #pragma unroll
@@ -172,17 +206,25 @@ DLC_WGMMA_NARROW(256)
 DLC_WGMMA_HELD_COLUMNS(64)
 DLC_WGMMA_HELD_COLUMNS(128)
 DLC_WGMMA_HELD_COLUMNS(256)
+DLC_WGMMA_SPARSE_COLUMNS(64)
+DLC_WGMMA_SPARSE_COLUMNS(128)
+DLC_WGMMA_SPARSE_COLUMNS(256)
 
 #undef DLC_WGMMA_COLUMNS
 #undef DLC_WGMMA_NARROW
 #undef DLC_WGMMA_SIGNS
 #undef DLC_WGMMA_HELD_COLUMNS
 #undef DLC_WGMMA_HELD_MAJOR
+#undef DLC_WGMMA_SPARSE_COLUMNS
+#undef DLC_WGMMA_SPARSE_TYPE
 #undef DLC_WGMMA_TYPE
 #undef DLC_WGMMA_MAJORS
 #undef DLC_WGMMA_HELD_64
 #undef DLC_WGMMA_HELD_128
 #undef DLC_WGMMA_HELD_256
+#undef DLC_WGMMA_SPARSE_64
+#undef DLC_WGMMA_SPARSE_128
+#undef DLC_WGMMA_SPARSE_256
 #undef DLC_WGMMA_64
 #undef DLC_WGMMA_128
 #undef DLC_WGMMA_256

@@ -15,7 +15,8 @@ struct AsyncCopy {
 };
 
 /// One wgmma, not done yet. `type` is a DlcEmuMmaType, `flags` are DlcEmuMajors or, of bytes, DlcEmuSigns.
-/// Where A lies in registers: these, and what they held at the issue.
+/// Where A lies in registers: these, and what they held at the issue. Where two of each four elements of A are
+/// stored: the thread's word of their places.
 struct AsyncProduct {
   void *accumulator; // n / 2 floats, of bytes i32
   int n;
@@ -26,6 +27,8 @@ struct AsyncProduct {
   int group;
   const unsigned *held = nullptr;
   unsigned words[4] = {};
+  bool isSparse = false;
+  unsigned places = 0;
 };
 
 /// An accumulator that wgmma writes: its true values. The kernel's own registers are poisoned until

@@ -28,6 +28,8 @@ static const char *nameOf(int op) {
     return "mma_tile";
   case DlcEmuMmaBytes:
     return "mma_tile_bytes";
+  case DlcEmuMmaSparse:
+    return "mma_tile_sparse";
   }
   return "?";
 }

@@ -15,6 +15,7 @@ namespace dlc::emu {
 namespace {
 
 constexpr int kMaxRows = 64, kMaxColumns = 256, kDepth = 16, kByteDepth = 32;
+static_assert(kDepth == kSparseStored && kByteDepth == kSparseDepth);
 
 /// Operands of a warp's product, gathered from its lanes. B is kept by k, so that the inner loop
 /// runs along columns. Integers are kept without a sign: so they wrap.
@@ -61,13 +62,14 @@ template <bool Transposed> void loadMatrices(Block &, Warp &warp, int slot) {
     }
 }
 
-/// What the lanes of mma_tile (Total float) and of mma_tile_bytes (int) bring along. `format`: a
-/// DlcEmuMmaType, or DlcEmuSigns.
+/// What the lanes of mma_tile and mma_tile_sparse (Total float) and of mma_tile_bytes (int) bring
+/// along. `format`: a DlcEmuMmaType, or DlcEmuSigns.
 template <class Total> struct TileCall {
   Total *d;
   const uint32_t *a, *b;
   int mi, nj;
   unsigned format;
+  const uint32_t *places = nullptr;
 };
 
 /// Calls visit(row, k, value) for the elements of a 16-row tile of A that lane `lane` holds in register `word`.
@@ -153,6 +155,41 @@ void multiplyByteTiles(Block &, Warp &warp, int slot) {
   multiplyAs<int>(warp, slot, kByteDepth, TileOperands<uint32_t, kByteDepth>::scratch());
 }
 
+void multiplySparseTiles(Block &, Warp &warp, int slot) {
+  requireFullWarp(warp, slot, "mma_tile_sparse");
+  auto &tile = TileOperands<float, kSparseDepth>::scratch();
+  const auto &first = callOf<float>(warp, slot, 0);
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto &call = callOf<float>(warp, slot, lane);
+    for (int i = 0; i < call.mi; ++i)
+      for (int r = 0; r < 4; ++r)
+        visitWord(call, true, lane, r, call.a[i * 4 + r],
+                  [&](int row, int stored, float value) { tile.a[i * 16 + row][stored] = value; });
+    // The first two registers of a column of B hold steps 0-15 of k, as those of mma_tile do.
+    for (int j = 0; j < call.nj; ++j)
+      for (int r = 0; r < 4; ++r)
+        visitWord(call, false, lane, r % 2 * 2, call.b[j * 4 + r],
+                  [&](int column, int k, float value) {
+                    tile.b[r / 2 * kDepth + k][j * 8 + column] = value;
+                  });
+  }
+  forEachPair<float>(warp, slot, [&](float *d, int row, int column) {
+    std::memcpy(&tile.c[row][column], d, 2 * sizeof(float));
+  });
+  for (int row = 0; row < first.mi * 16; ++row)
+    for (int stored = 0; stored < kSparseStored; ++stored) {
+      int k = sparseStep(row % 16, stored, [&](int lane) {
+        return callOf<float>(warp, slot, lane).places[row / 16];
+      });
+      // What is not stored is not multiplied: NaN in B does not show there.
+      for (int column = 0; column < first.nj * 8; ++column)
+        tile.c[row][column] += tile.a[row][stored] * tile.b[k][column];
+    }
+  forEachPair<float>(warp, slot, [&](float *d, int row, int column) {
+    std::memcpy(d, &tile.c[row][column], 2 * sizeof(float));
+  });
+}
+
 /// Lets a warp meet for a product; the last lane to come computes it.
 template <class Total>
 void meet(TileCall<Total> call, int op, const char *name, void (*multiply)(Block &, Warp &, int)) {
@@ -165,6 +202,20 @@ void meet(TileCall<Total> call, int op, const char *name, void (*multiply)(Block
 }
 
 } // namespace
+
+void requireAscending(const char *what, uint32_t places) {
+  for (int group = 0; group < 8; ++group) {
+    unsigned low = places >> group * 4 & 3, high = places >> (group * 4 + 2) & 3;
+    if (low >= high)
+      failThread(
+          Fault::LaunchFailed,
+          "unordered places: %s, lane %d: the two elements of group %d of row %d stand at %u "
+          "and %u of its four; places must ascend",
+          what, self().lane, self().lane % 4 * 4 + group % 4, self().lane / 4 + group / 4 * 8, low,
+          high);
+  }
+}
+
 } // namespace dlc::emu
 
 using namespace dlc::emu;
@@ -186,6 +237,15 @@ void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed) {
 
 void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, int type) {
   meet<float>({d, a, b, mi, nj, unsigned(type)}, DlcEmuMma, "mma_tile", multiplyTiles);
+}
+
+void dlcEmuMmaTileSparse(float *d, const unsigned *a, const unsigned *places, const unsigned *b,
+                         int mi, int nj, int type) {
+  if (bringsPlaces(self().lane))
+    for (int i = 0; i < mi; ++i)
+      requireAscending("mma_tile_sparse", places[i]);
+  meet<float>({d, a, b, mi, nj, unsigned(type), places}, DlcEmuMmaSparse, "mma_tile_sparse",
+              multiplySparseTiles);
 }
 
 void dlcEmuMmaTileBytes(int *d, const unsigned *a, const unsigned *b, int mi, int nj,

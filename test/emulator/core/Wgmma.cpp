@@ -4,7 +4,8 @@
 // A product is done at the wait for its group. From its issue until then the accumulator's
 // registers hold NaN (of bytes -1), so that reading them too early shows. Operands lie in shared memory with the
 // 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in
-// registers, which must hold at the wait what they held at the issue.
+// registers, which must hold at the wait what they held at the issue. Of a sparse A two of each four
+// elements are stored; what is not stored is not multiplied.
 //
 // An H100 adds 32 products of e4m3 and the total before them as numbers that are cut off below 2^-13 of
 // the largest one's power of two.
@@ -40,11 +41,12 @@ int bytesOf(int type) {
   return type == DlcEmuTf32 ? 4 : type == DlcEmuByte || type == DlcEmuE4m3 ? 1 : 2;
 }
 int depthOf(int type) { return 32 / bytesOf(type); }
+static_assert(kSparseDepth <= kMostDepth);
 
-/// An operand of `rows` rows (of A; columns of B) by the depth of one product.
+/// An operand of `rows` rows (of A; columns of B) by `depth` elements in shared memory.
 struct Operand {
   uint64_t descriptor;
-  int rows, type;
+  int rows, depth, type;
   bool alongRows, isSigned;
 
   /// Offset of an element. Along k: rows of 128 bytes in groups of eight, `sbo` bytes between groups. Along the rows:
@@ -78,7 +80,7 @@ struct Operand {
   }
   /// Calls visit(offset) for each 16 bytes.
   template <class Visit> void forEachChunk(Visit visit) const {
-    int perChunk = 16 / bytesOf(type), depth = depthOf(type);
+    int perChunk = 16 / bytesOf(type);
     for (int row = 0; row < rows; row += alongRows ? perChunk : 1)
       for (int k = 0; k < depth; k += alongRows ? 1 : perChunk)
         visit(offset(row, k));
@@ -87,12 +89,20 @@ struct Operand {
 
 Operand operandA(const AsyncProduct &product) {
   bool isByte = product.type == DlcEmuByte;
-  return {product.a, kRows, product.type, !isByte && (product.flags & DlcEmuAlongM) != 0,
+  return {product.a,
+          kRows,
+          depthOf(product.type),
+          product.type,
+          !isByte && (product.flags & DlcEmuAlongM) != 0,
           isByte && (product.flags & DlcEmuSignedA) != 0};
 }
 Operand operandB(const AsyncProduct &product) {
   bool isByte = product.type == DlcEmuByte;
-  return {product.b, product.n, product.type, !isByte && (product.flags & DlcEmuAlongN) != 0,
+  return {product.b,
+          product.n,
+          product.isSparse ? kSparseDepth : depthOf(product.type),
+          product.type,
+          !isByte && (product.flags & DlcEmuAlongN) != 0,
           isByte && (product.flags & DlcEmuSignedB) != 0};
 }
 
@@ -159,26 +169,30 @@ void multiply(Block &block, Thread *group, size_t index) {
   for (int t = 1; t < kGroup; ++t) {
     const auto &products = asyncOf(group[t]).products;
     if (products.size() <= index || products[index].a != product.a ||
-        products[index].b != product.b)
+        products[index].b != product.b || products[index].isSparse != product.isSparse)
       failThread(Fault::LaunchFailed,
                  "wgmma: the threads of the warpgroup name different operands");
   }
   const Operand a = operandA(product), b = operandB(product);
-  const int depth = depthOf(product.type);
   if (product.held)
     readHeld(group, index, operands.a);
-  for (int k = 0; k < depth; ++k) {
+  for (int k = 0; k < a.depth; ++k)
     for (int row = 0; row < kRows && !product.held; ++row)
       operands.a[row][k] = a.element(block, row, k);
+  for (int k = 0; k < b.depth; ++k)
     for (int column = 0; column < product.n; ++column)
       operands.b[k][column] = b.element(block, column, k);
-  }
   for (int row = 0; row < kRows; ++row) {
     float *c = operands.c[row];
     std::fill(c, c + product.n, 0.0f);
-    for (int k = 0; k < depth; ++k)
+    auto placesOf = [&](int lane) {
+      return asyncOf(group[row / 16 * 32 + lane]).products[index].places;
+    };
+    for (int stored = 0; stored < a.depth; ++stored) {
+      int k = product.isSparse ? sparseStep(row % 16, stored, placesOf) : stored;
       for (int column = 0; column < product.n; ++column)
-        c[column] += operands.a[row][k] * operands.b[k][column];
+        c[column] += operands.a[row][stored] * operands.b[k][column];
+    }
   }
   for (int t = 0; t < kGroup; ++t) {
     AsyncState &async = *group[t].async;
@@ -302,6 +316,18 @@ void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, b
   requireSwizzle(b);
   AsyncProduct product{d, n, 0, b, accumulate, type, majors, asyncOf(self()).productGroup, a};
   std::memcpy(product.words, a, sizeof product.words);
+  issue(product);
+}
+
+void dlcEmuWgmmaSparse(float *d, int n, unsigned long long a, unsigned places, unsigned long long b,
+                       bool accumulate, int type) {
+  requireSwizzle(a);
+  requireSwizzle(b);
+  if (bringsPlaces(self().lane))
+    requireAscending("wgmma_sparse", places);
+  AsyncProduct product{d, n, a, b, accumulate, type, 0, asyncOf(self()).productGroup};
+  product.isSparse = true;
+  product.places = places;
   issue(product);
 }
 

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 9
+#define DLC_EMU_ABI_VERSION 10
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -60,6 +60,7 @@ enum DlcEmuCollective : int {
   DlcEmuLdmatrixTrans,
   DlcEmuMma,
   DlcEmuMmaBytes,
+  DlcEmuMmaSparse,
 };
 
 #pragma GCC visibility push(default)
@@ -112,6 +113,10 @@ void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int n
 /// The same of 16x8x32, four bytes a word; `signs` are DlcEmuSigns.
 void dlcEmuMmaTileBytes(int *d, const unsigned *a, const unsigned *b, int mi, int nj,
                         unsigned signs);
+/// mi x nj products of 16x8x32 in 16-bit types, d[mi][nj][4] += a[mi][4] * b[nj][4], where two of each four
+/// neighbours along k of a are stored, at the `places` [mi] that lanes 0 and 1 of each four have.
+void dlcEmuMmaTileSparse(float *d, const unsigned *a, const unsigned *places, const unsigned *b,
+                         int mi, int nj, int type);
 void dlcEmuWgmmaFence();
 /// d[n/2] (+)= A(64x16) * B(16xn) (tf32: 64x8, 8xn), both in shared memory, named by descriptors; `majors` are
 /// DlcEmuMajors.
@@ -123,6 +128,10 @@ void dlcEmuWgmmaBytes(int *d, int n, unsigned long long a, unsigned long long b,
 /// The product of 16-bit types with A in four registers a thread, which must not change before the product is done.
 void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, bool accumulate,
                      int type, unsigned majors);
+/// The product 64x32 * 32xn of 16-bit types, where two of each four neighbours along k of A are stored: 64x16, at
+/// the `places` that lanes 0 and 1 of each four have.
+void dlcEmuWgmmaSparse(float *d, int n, unsigned long long a, unsigned places, unsigned long long b,
+                       bool accumulate, int type);
 void dlcEmuWgmmaCommit();
 void dlcEmuWgmmaWait(int pending);
 /// From here on the thread has `count` registers, more or fewer than before; so have all of its

@@ -25,6 +25,12 @@ DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4],
                       const u32 (&b)[(NJ + 1) / 2][4]) {
   dlcEmuMmaTile(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ, mma_type<T>::value);
 }
+template <class T, int MI, int NJ>
+DLC_DEV void mma_tile_sparse(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&places)[MI],
+                             const u32 (&b)[NJ][4]) {
+  static_assert(sizeof(T) == 2, "sparse operands are of 16-bit types");
+  dlcEmuMmaTileSparse(&d[0][0][0], &a[0][0], places, &b[0][0], MI, NJ, mma_type<T>::value);
+}
 template <bool SIGNED_A, bool SIGNED_B, int MI, int NJ>
 DLC_DEV void mma_tile_bytes(i32 (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
   dlcEmuMmaTileBytes(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ,
@@ -74,6 +80,11 @@ template <class T, int N, bool ALONG_N>
 DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate) {
   static_assert(sizeof(T) == 2, "A in registers is of 16-bit types");
   dlcEmuWgmmaHeld(d, N, a, b, accumulate, mma_type<T>::value, ALONG_N ? DlcEmuAlongN : 0u);
+}
+template <class T, int N>
+DLC_DEV void wgmma_sparse(float (&d)[N / 2], u64 a, u32 places, u64 b, bool accumulate) {
+  static_assert(sizeof(T) == 2, "sparse operands are of 16-bit types");
+  dlcEmuWgmmaSparse(d, N, a, places, b, accumulate, mma_type<T>::value);
 }
 template <int COUNT> DLC_DEV void wgmma_arrived(float (&)[COUNT]) {}
 template <int N> DLC_DEV void reg_dealloc() { dlcEmuSetRegisters(N, false); }

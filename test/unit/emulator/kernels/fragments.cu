@@ -45,6 +45,34 @@ DLC_KERNEL(32) mma_i8u8(const u32 *a, const u32 *b, i32 *d) {
 }
 DLC_KERNEL(32) mma_i8i8(const u32 *a, const u32 *b, i32 *d) { multiply_bytes<true, true>(a, b, d); }
 
+/// d = a * b of 32x24 over 32 steps of k, of which a has 16 stored: each lane brings the registers
+/// and places of its tiles.
+template <class T>
+DLC_DEV void multiply_sparse(const u32 *a, const u32 *places, const u32 *b, float *d) {
+  int lane = (int)threadIdx.x;
+  u32 fa[2][4], at[2], fb[3][4];
+  float acc[2][3][4] = {};
+  for (int i = 0; i < 2; ++i) {
+    at[i] = places[lane * 2 + i];
+    for (int r = 0; r < 4; ++r)
+      fa[i][r] = a[(lane * 2 + i) * 4 + r];
+  }
+  for (int j = 0; j < 3; ++j)
+    for (int r = 0; r < 4; ++r)
+      fb[j][r] = b[(lane * 3 + j) * 4 + r];
+  dlc::mma_tile_sparse<T, 2, 3>(acc, fa, at, fb);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int e = 0; e < 4; ++e)
+        d[((lane * 2 + i) * 3 + j) * 4 + e] = acc[i][j][e];
+}
+DLC_KERNEL(32) sparse_f16(const u32 *a, const u32 *places, const u32 *b, float *d) {
+  multiply_sparse<dlc::f16>(a, places, b, d);
+}
+DLC_KERNEL(32) sparse_bf16(const u32 *a, const u32 *places, const u32 *b, float *d) {
+  multiply_sparse<dlc::bf16>(a, places, b, d);
+}
+
 /// Each word's bytes added to `totals`: without a sign, then with.
 DLC_KERNEL(32) sums_of_bytes(const u32 *in, const i32 *totals, i32 *out, i32 n) {
   for (int i = (int)threadIdx.x; i < n; i += 32) {

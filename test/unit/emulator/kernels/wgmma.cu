@@ -124,6 +124,67 @@ DLC_KERNEL(128) f16_held_changed(const u32 *a, const u32 *b, float *d, i32 step)
   multiply_held<dlc::f16, true, true>(a, b, d, step);
 }
 
+/// d = A * B of 64xN over 64 steps of k in two products, where two of each four neighbours along k of A are stored: 128
+/// bytes a row, of which the products take 32 each, from the `first`th on. Thread t finds the places of product i at
+/// places[i * 128 + t]. PLANT_EARLY_READ takes the totals before the wait, PLANT_STORE is a word of shared memory that is
+/// stored to before it.
+template <class T, int N>
+static DLC_DEV void multiply_sparse(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  DLC_DYN_SMEM(smem);
+  u32 *words = reinterpret_cast<u32 *>(smem);
+  int t = (int)threadIdx.x;
+  for (int i = t; i < 2048; i += 128)
+    words[i] = a[i];
+  for (int i = t; i < N * 32; i += 128)
+    words[2048 + i] = b[i];
+  dlc::fence_async();
+  dlc::barrier();
+  u64 of_a = dlc::wgmma_along_k(smem) + first * 2, of_b = dlc::wgmma_along_k(smem + 8192);
+  u32 at[2] = {places[t], places[128 + t]};
+  float sums[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    sums[i] = 1.0f; // overwritten
+  dlc::wgmma_fence();
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    dlc::wgmma_sparse<T, N>(sums, of_a + i * 2, at[i], of_b + i * 4, i > 0);
+  dlc::wgmma_commit();
+#ifdef PLANT_STORE
+  if (t == 0)
+    words[PLANT_STORE] = 0;
+#endif
+#ifndef PLANT_EARLY_READ
+  dlc::wgmma_wait<0>();
+  dlc::wgmma_arrived(sums);
+#endif
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    d[t * (N / 2) + i] = sums[i];
+#ifdef PLANT_EARLY_READ
+  dlc::wgmma_wait<0>();
+#endif
+}
+
+DLC_KERNEL(128) sparse_f16_64(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  multiply_sparse<dlc::f16, 64>(a, places, b, d, first);
+}
+DLC_KERNEL(128) sparse_bf16_64(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  multiply_sparse<dlc::bf16, 64>(a, places, b, d, first);
+}
+DLC_KERNEL(128) sparse_f16_128(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  multiply_sparse<dlc::f16, 128>(a, places, b, d, first);
+}
+DLC_KERNEL(128) sparse_bf16_128(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  multiply_sparse<dlc::bf16, 128>(a, places, b, d, first);
+}
+DLC_KERNEL(128) sparse_f16_256(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  multiply_sparse<dlc::f16, 256>(a, places, b, d, first);
+}
+DLC_KERNEL(128) sparse_bf16_256(const u32 *a, const u32 *places, const u32 *b, float *d, i32 first) {
+  multiply_sparse<dlc::bf16, 256>(a, places, b, d, first);
+}
+
 /// Warpgroups of which the first gives registers to the other two. `plant`: 1 lets a warp forget it, 2 asks for too
 /// many, 3 for fewer where it says more.
 DLC_KERNEL_OCCUPANCY(384, 1) registers(i32 plant) {
