@@ -378,7 +378,9 @@ static std::optional<dl::NotFused> whyNotJoin(const FusionGroup &producer, Value
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
   bool storedAtLoad = producer.weightOnly && !producer.unpacks &&
                       !llvm::all_of(producer.ops, isRepetition) && !isFree;
-  if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
+  // Kernels multiply what a 2:4 matrix is made of as it lies in memory.
+  bool readsStored = consumer.unpacks && isa<dl::ExpandTwoOfFourOp>(reader);
+  if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader) || readsStored))
     return dl::NotFused::at_load;
   return whyTooLarge(producer, consumer, places);
 }

@@ -44,6 +44,11 @@ bool Unpacking::visit(Value value) {
     leaves.insert(value);
     return true;
   }
+  // Its numbers and places lie in memory as kernels multiply them.
+  if (isa<dl::ExpandTwoOfFourOp>(op)) {
+    leaves.insert_range(op->getOperands());
+    return true;
+  }
   cost += resultCost(cast<LoopNestOpInterface>(op));
   if (++ops > kMostOps || cost > kMostCost)
     return false;
@@ -65,6 +70,8 @@ bool isUnpacked(Value value, WeightDependence &weights) {
   if (!isa<FloatType>(getElementTypeOrSelf(value.getType())) ||
       !isPlainMap(value.getDefiningOp()) || !weights.dependsOnWeightsAlone(value))
     return false;
+  if (value.getDefiningOp<dl::ExpandTwoOfFourOp>())
+    return true;
   Unpacking unpacking{weights, 0, 0, {}};
   if (!unpacking.visit(value))
     return false;
@@ -96,7 +103,7 @@ static Value copyOf(Value value, OpBuilder &builder, SmallVectorImpl<Operation *
     return value;
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(copyOf(operand, builder, copies));
+    operands.push_back(isa<dl::ExpandTwoOfFourOp>(op) ? operand : copyOf(operand, builder, copies));
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
   copies.push_back(copy);

@@ -14,7 +14,7 @@
 namespace dlc {
 
 /// True where `value` holds floats that a few maps compute from weights of far fewer bytes, most of
-/// which are integers of 8 bits or less.
+/// which are integers of 8 bits or less, or that dl.expand_two_of_four makes of two of each four.
 bool isUnpacked(mlir::Value value, WeightDependence &weights);
 
 /// True where `use` is a read that may compute the element that it needs: of the second operand of

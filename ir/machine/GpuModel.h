@@ -70,6 +70,7 @@ struct ScheduleRates {
       gatheredBytes; ///< bytes a clock that 128 threads of a multiprocessor copy from an image ...
   double gatheredElements; ///< elements a clock of less than 4 bytes that threads copy one by one
   double gatherBegins;     ///< ... and clocks in which they find the rows of a tile
+  double sparseProducts;   ///< products of sparse tensor cores in the time of one of others
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
   double floatUnits;  ///< of tiles of floats
@@ -150,6 +151,8 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// instructions of a warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
 /// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
 /// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a clock.
+/// `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by whole kernels, which
+/// copies bound, too.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -175,6 +178,7 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .gatheredBytes = 32,
                                                  .gatheredElements = 4,
                                                  .gatherBegins = 500,
+                                                 .sparseProducts = 1.6,
                                                  .windows = 1.5,
                                                  .floatUnits = 1.6,
                                                  .depthwise = 1.3,

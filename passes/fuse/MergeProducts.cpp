@@ -121,6 +121,8 @@ static bool areAlike(const Member &a, const Member &b) {
          a.product->getOperand(0) == b.product->getOperand(0) &&
          a.product->getDiscardableAttrDictionary() == b.product->getDiscardableAttrDictionary() &&
          dl::typeOf(a.weight).getElementType() == dl::typeOf(b.weight).getElementType() &&
+         !a.weight.getDefiningOp<dl::ExpandTwoOfFourOp>() ==
+             !b.weight.getDefiningOp<dl::ExpandTwoOfFourOp>() &&
          !a.bias == !b.bias && !a.sum == !b.sum && sameButColumns(a.result(), b.result()) &&
          (!a.bias || dl::typeOf(a.bias).getElementType() == dl::typeOf(b.bias).getElementType()) &&
          llvm::equal(a.repeated, b.repeated, [&](Operation *x, Operation *y) {
@@ -136,6 +138,21 @@ void MergeProducts::hoist(Value value, Operation *before) {
   op->moveBefore(before);
   for (Value operand : op->getOperands())
     hoist(operand, op);
+}
+
+/// The rows of all `matrices`; where two of each four of their numbers are stored, so are those of the
+/// result's.
+static Value stackOf(ArrayRef<Value> matrices, dl::Builder &builder) {
+  SmallVector<Value> values, places;
+  for (Value matrix : matrices)
+    if (auto expand = matrix.getDefiningOp<dl::ExpandTwoOfFourOp>()) {
+      values.push_back(expand.getValues());
+      places.push_back(expand.getPlaces());
+    }
+  if (values.size() < matrices.size())
+    return builder.make<dl::CatOp>(matrices, uint64_t(0));
+  return builder.make<dl::ExpandTwoOfFourOp>(builder.make<dl::CatOp>(values, uint64_t(0)),
+                                             builder.make<dl::CatOp>(places, uint64_t(0)));
 }
 
 void MergeProducts::merge(ArrayRef<Member> members) {
@@ -157,7 +174,8 @@ void MergeProducts::merge(ArrayRef<Member> members) {
   dl::Builder builder(first);
   builder.setLoc(FusedLoc::get(builder.getContext(), lines));
   Value x = first->getOperand(0);
-  Value weight = builder.make<dl::CatOp>(parts, static_cast<uint64_t>(isLinear ? 0 : 1));
+  Value weight =
+      isLinear ? stackOf(parts, builder) : builder.make<dl::CatOp>(parts, static_cast<uint64_t>(1));
   Value bias = biases.empty() ? Value() : builder.make<dl::CatOp>(biases, uint64_t(0));
   const Member &model = members.front();
   Value y = isLinear ? builder.make<dl::LinearOp>(x, weight, model.sum ? Value() : bias)

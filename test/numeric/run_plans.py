@@ -24,7 +24,8 @@ from voices import Cpu, Cuda, CudaTf32, Failure
 CHUNK = 12
 SHOWN = 40
 # Schedules for sm_90a, which take a kernel's place there and are none of its other plans, by the kernel's kind and its dtypes.
-FOR_HOPPER = {"contraction": ("wgmma", ("f16", "bf16", "tf32", "f8E4M3FN", "ui8", "i8")), "attention": ("attention_wgmma", ("f16", "bf16"))}
+FOR_HOPPER = {"contraction": (("wgmma", ("f16", "bf16", "tf32", "f8E4M3FN", "ui8", "i8")), ("sparse_wgmma", ("f16", "bf16"))),
+              "attention": (("attention_wgmma", ("f16", "bf16")),)}
 
 
 def by_plan(base, plan):
@@ -79,7 +80,7 @@ class Coverage:
         plans = {kernel["plan"]["schedule"] for kernel in kernels if "in_place_of" not in kernel}
         plans |= {other["schedule"] for kernel in kernels for other in kernel["other_plans"]}
         self.available.update((base.target, plan, dtype) for plan in plans)
-        hopper = {FOR_HOPPER[kernel["kind"]] for kernel in kernels if base.target == "cuda" and kernel["kind"] in FOR_HOPPER}
+        hopper = {one for kernel in kernels if base.target == "cuda" for one in FOR_HOPPER.get(kernel["kind"], ())}
         for plan in sorted(plans | {plan for plan, dtypes in hopper if dtype in dtypes}):
             if self.only and plan not in self.only:
                 continue

@@ -80,6 +80,7 @@ static bool isFor(const Source &source, const Architecture &arch) {
   std::string_view text = source.text.source;
   bool needsHopper = text.find("dlc_wgmma.cuh") != std::string_view::npos ||
                      text.find("dlc_contract90.cuh") != std::string_view::npos ||
+                     text.find("dlc_contract_sparse90.cuh") != std::string_view::npos ||
                      text.find("dlc_attention90.cuh") != std::string_view::npos;
   return !needsHopper || std::strcmp(arch.name, "sm_90a") == 0;
 }
@@ -117,7 +118,8 @@ static std::string waitProblem(const Case &one) {
   static const char *const kByThreads = "cp.async.c", *const kByTma = "cp.async.bulk";
   std::string_view text = one.source->text.source;
   bool byThreads = text.find("dlc_rows.cuh") != std::string_view::npos ||
-                   text.find("dlc_contract.cuh") != std::string_view::npos;
+                   text.find("dlc_contract.cuh") != std::string_view::npos ||
+                   text.find("dlc_contract_sparse.cuh") != std::string_view::npos;
   bool isEarly = text.find("early = 1") != std::string_view::npos ||
                  text.find("early = 2") != std::string_view::npos;
   if (one.source->kind.empty() || std::strcmp(one.arch->name, "sm_80") == 0)

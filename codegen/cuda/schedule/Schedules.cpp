@@ -10,9 +10,10 @@ namespace dlc::codegen {
 static constexpr const Schedule *kSchedules[] = {
     &kJoinedSchedule, &kMapSchedule,
     // Products, then other reductions; one thread a result can do most of both.
-    &kWgmmaSchedule, &kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule,
-    &kLibrarySchedule, &kFewChannelsSchedule, &kDepthwiseSchedule, &kSplitReduceSchedule,
-    &kReduceSchedule, &kDirectSchedule, &kAttentionWgmmaSchedule, &kAttentionTensorCoresSchedule,
+    &kWgmmaSchedule, &kRowsSchedule, &kSparseWgmmaSchedule, &kSparseTensorCoresSchedule,
+    &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule, &kLibrarySchedule,
+    &kFewChannelsSchedule, &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule,
+    &kDirectSchedule, &kAttentionWgmmaSchedule, &kAttentionTensorCoresSchedule,
     &kAttentionFloatUnitsSchedule,
     // A recurrence: whichever is estimated to be faster.
     &kSharedRecurrentSchedule, &kTensorRecurrentSchedule, &kRecurrentSchedule,

@@ -33,8 +33,11 @@ extern const Schedule kRowsSchedule;
 /// Tiles through a ring of stages in shared memory, multiplied by tensor cores (f16, bf16, bytes,
 /// and f32 where its products may be of tf32) or by the units of floats: ContractionChoice.h.
 extern const Schedule kTensorCoresSchedule, kFloatUnitsSchedule;
-/// The same by what Hopper alone has, TMA and wgmma.
-extern const Schedule kWgmmaSchedule;
+/// The same with columns of which two of each four neighbours along k are stored:
+/// ContractionSparse.h.
+extern const Schedule kSparseTensorCoresSchedule;
+/// Both by what Hopper alone has, TMA and wgmma.
+extern const Schedule kSparseWgmmaSchedule, kWgmmaSchedule;
 /// Tiles through shared memory for every other type.
 extern const Schedule kTilesSchedule;
 /// A call of cuBLASLt in the place of a product that is nothing else: LibraryChoice.h.

@@ -190,14 +190,17 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
   question.k.attention = attention;
   bool isForced = forced.concern(kernel),
        isForcedOnHopper = forced.wants(kernel, kWgmmaSchedule.name) ||
+                          forced.wants(kernel, kSparseWgmmaSchedule.name) ||
                           forced.wants(kernel, kAttentionWgmmaSchedule.name),
        always = hopper == "always" || isForcedOnHopper;
   // A general kernel beside one for Hopper cuts no tile among blocks: that one comes first.
   if (isContraction && hopper != "never" && (!isForced || isForcedOnHopper)) {
     SmallVector<PlannedPart> ofHopper = wgmmaPartsOfProduct(question, always);
-    if (!ofHopper.empty() && isForcedOnHopper && forced.sayNumbers(kernel))
-      if (dlx::PlanAttr plan = bestWanted(kernel, kWgmmaSchedule.all(question)))
+    if (!ofHopper.empty() && isForcedOnHopper && forced.sayNumbers(kernel)) {
+      const Schedule *schedule = scheduleNamed(ofHopper.front().plan.getSchedule());
+      if (dlx::PlanAttr plan = bestWanted(kernel, schedule->all(question)))
         ofHopper.front().plan = plan;
+    }
     addVariants(kernel, ofHopper, 90);
   }
   if (isAttention && hopper != "never" && (!isForced || isForcedOnHopper))

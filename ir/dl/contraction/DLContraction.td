@@ -91,6 +91,23 @@ def DL_BlockSparseLinearOp
   }];
 }
 
+def DL_ExpandTwoOfFourOp : DL_LoopOp<"expand_two_of_four", "", ["emitResult"]> {
+  let summary = "A matrix of which two of each four neighbours are stored, the others being 0";
+  let description = [{
+    values is [N, K / 2] and the result [N, K], K a multiple of 8: `values[n, 2 * g]` and the next are those of the elements
+    4 * g to 4 * g + 3 of row n that are stored, in order. places is [N, K / 8]: the low four bits of `places[n, i]` are
+    group 2 * i's, the high ones those of the next. Of these four bits the low two are the place of the first number in its
+    group, the high two that of the second; where both say the same place, the first is there. Sparse tensor cores read
+    their metadata so. The pass store-two-of-four makes it of weights that `dlc prune --pattern 2:4` has pruned. PyTorch:
+    `torch.sparse.SparseSemiStructuredTensor.to_dense`.
+    ```mlir
+    %w = dl.expand_two_of_four %v, %p : (tensor<16x32xf16>, tensor<16x8xui8>) -> tensor<16x64xf16>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$values, RankedTensorOf<[UI8]>:$places);
+  let results = (outs DL_NumberTensor:$y);
+}
+
 def DL_AddmmOp : DL_DecomposedOp<"addmm", [{addmm(Tensor x, Tensor mat1, Tensor mat2, float beta=1, float alpha=1)
     baddbmm(Tensor x, Tensor batch1, Tensor batch2, float beta=1, float alpha=1)
     addmv(Tensor x, Tensor mat, Tensor vec, float beta=1, float alpha=1)}]> {

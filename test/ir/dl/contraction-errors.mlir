@@ -242,3 +242,21 @@ func.func @steps(%x: tensor<4x8xf32>, %v: tensor<3x16xf32>, %c: tensor<3xi32>, %
   %y = dl.block_sparse_linear %x, %v, %c, %s {features = 16 : i64, dim = 1 : i64, steps = array<i64: 2>} : (tensor<4x8xf32>, tensor<3x16xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<2x16xf32>
   return
 }
+
+// -----
+
+func.func @groups(%v: tensor<4x6xf16>, %p: tensor<4x2xui8>) {
+  // expected-error @+2 {{'dl.expand_two_of_four' needs values [N, K / 2] and places [N, K / 8], K a multiple of 8, got f16[4,6] and u8[4,2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %w = dl.expand_two_of_four %v, %p : (tensor<4x6xf16>, tensor<4x2xui8>) -> tensor<4x12xf16>
+  return
+}
+
+// -----
+
+func.func @places(%v: tensor<4x8xf16>, %p: tensor<4x4xui8>) {
+  // expected-error @+2 {{'dl.expand_two_of_four' needs values [N, K / 2] and places [N, K / 8], K a multiple of 8, got f16[4,8] and u8[4,4]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %w = dl.expand_two_of_four %v, %p : (tensor<4x8xf16>, tensor<4x4xui8>) -> tensor<4x16xf16>
+  return
+}

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 import accuracy as acc
 from rows.quantized import Ops, numbers_of
-from rows.row import row
+from rows.row import element_of, row
 
 
 class PackedOps(Ops):
@@ -188,3 +188,100 @@ for features, columns, count in ((1, 1, 1), (16, 33, 9), (30, 20, 25), (33, 64, 
 block_sparse(47, 40, 70, bias=True)
 block_sparse(32, 40, 30, batch=(3, "N"), bias=True)
 block_sparse(40, 24, 33, bias=True, channels=True, sizes=(0, 1, 3))
+
+
+class TwoOfFour:
+    """A matrix [rows, columns] of which two of each four neighbours are stored. `isOrdered`: the places of a pair ascend, as sparse tensor
+    cores want them; else they are any."""
+
+    def __init__(self, rows, columns, isOrdered=True):
+        self.rows, self.columns, self.isOrdered = rows, columns, isOrdered
+        self.values = torch.arange(rows * columns // 2).reshape(rows, columns // 2) * 29 % 17 - 8
+        groups = torch.arange(rows * columns // 4)
+        # First place 0, 1 or 2, second place behind it.
+        self.first = (groups * 5 + groups // 16) % 3 if isOrdered else groups * 7 % 4
+        self.second = self.first + 1 + (groups // 3) % 3 * (self.first == 0) % 3 if isOrdered else groups // 5 % 4
+
+    def numbers(self):
+        whole = torch.zeros(self.rows * self.columns // 4, 4, dtype=torch.int64)
+        values = self.values.reshape(-1, 2)
+        at = torch.arange(len(whole))
+        whole[at, self.second] = values[:, 1]
+        whole[at, self.first] = values[:, 0]
+        return whole.reshape(self.rows, self.columns)
+
+    def ops(self, ops, dtype):
+        def counted(count, numbers):
+            x = ops.add("arange", [], f"tensor<{count}xi32>", f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
+            for op, number in numbers:
+                x = ops.add(op, [x, ops.full(number, x[1])], x[1])
+            return x
+
+        def reshaped(x, *dims):
+            dims_text = ", ".join(map(str, dims))
+            return ops.add("reshape", [x], f"tensor<{dims_text.replace(', ', 'x')}x{element_of(x[1])}>",
+                           f" {{shape = affine_map<() -> ({dims_text})>}}")
+
+        def both(op, a, b):
+            return ops.add(op, [a, b], a[1])
+
+        values = counted(self.rows * self.columns // 2, [("mul", 29), ("remainder", 17), ("sub", 8)])
+        values = reshaped(ops.cast(values, dtype), self.rows, self.columns // 2)
+        count = self.rows * self.columns // 4
+        if self.isOrdered:
+            first = both("remainder", both("add", counted(count, [("mul", 5)]), counted(count, [("floor_divide", 16)])), ops.full(3, f"tensor<{count}xi32>"))
+            isZero = ops.cast(ops.add("eq", [first, ops.full(0, first[1])], f"tensor<{count}xi1>"), "i32")
+            more = both("remainder", both("mul", counted(count, [("floor_divide", 3), ("remainder", 3)]), isZero), ops.full(3, first[1]))
+            second = both("add", both("add", first, ops.full(1, first[1])), more)
+        else:
+            first, second = counted(count, [("mul", 7), ("remainder", 4)]), counted(count, [("floor_divide", 5), ("remainder", 4)])
+        nibbles = reshaped(both("add", first, both("mul", second, ops.full(4, first[1]))), count // 2, 2)
+        low, high = (reshaped(ops.add("slice", [nibbles], f"tensor<{count // 2}x1xi32>", f" {{dim = 1 : i64, end = {i + 1} : i64, start = {i} : i64}}"),
+                              count // 2) for i in (0, 1))
+        places = both("add", low, both("mul", high, ops.full(16, low[1])))
+        places = reshaped(ops.cast(places, "ui8"), self.rows, self.columns // 8)
+        return values, places
+
+    def expand(self, ops, dtype):
+        return ops.add("expand_two_of_four", list(self.ops(ops, dtype)), f"tensor<{self.rows}x{self.columns}x{dtype}>")
+
+
+def two_of_four(rows, columns, dtype="f16", batch=("N",), sizes=(0, 1, 2, 7, 8, 9, 33, 130), bias=False):
+    weights = TwoOfFour(rows, columns)
+
+    def body(names, types, y):
+        ops = Ops()
+        operands = [(names[0], types[0]), weights.expand(ops, dtype), *zip(names[1:], types[1:])]
+        return ops.result(ops.add("linear", operands, y))
+
+    def product(x, *added):
+        return F.linear(x, weights.numbers().to(x.dtype), *added)
+
+    row("linear", (dtype,), [(*batch, columns)] + [(rows,)] * bias, (*batch, rows), product,
+        acc.contraction(columns + bias, lambda x, *added: F.linear(x, weights.numbers().abs().to(x.dtype), *added)), sizes=sizes, values="normal", body=body,
+        note=f"two of four of [{rows}, {columns}]" + ", bias" * bias)
+
+
+for rows, columns in ((1, 64), (16, 64), (40, 128), (129, 192), (130, 320), (48, 1024)):
+    two_of_four(rows, columns)
+two_of_four(72, 256, bias=True, batch=(3, "N"))
+two_of_four(96, 128, dtype="bf16")
+two_of_four(24, 72)  # sums without whole steps of sparse tensor cores
+two_of_four(24, 64, dtype="f32")
+
+
+def expanded(rows, columns, dtype, isOrdered):
+    """The matrix and a number."""
+    matrix = TwoOfFour(rows, columns, isOrdered)
+
+    def body(names, types, y):
+        ops = Ops()
+        return ops.result(ops.add("add", [matrix.expand(ops, dtype), (names[0], types[0])], y))
+
+    row("expand_two_of_four", (dtype,), [(rows, columns)], (rows, columns), lambda x: matrix.numbers().to(x.dtype) + x, acc.exact, values="normal", body=body,
+        note="places in order" if isOrdered else "places in any order")
+
+
+for rows, columns in ((1, 8), (3, 16), (17, 40), (5, 128)):
+    for isOrdered in (True, False):
+        expanded(rows, columns, "f32", isOrdered)

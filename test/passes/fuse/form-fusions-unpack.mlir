@@ -82,3 +82,26 @@ func.func @kept(%x: tensor<4x32xf32>, %image: tensor<1x32x4x4xf32>) -> (tensor<4
   %10 = dl.linear %x, %b : (tensor<4x32xf32>, tensor<8x32xf32>) -> tensor<4x8xf32>
   return %1, %2, %4, %6, %10 : tensor<4x8xf32>, tensor<8x32xf32>, tensor<1x8x4x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// A 2:4 matrix is expanded where a product reads it: its numbers, cast at load, and its places lie in
+// memory alone.
+// CHECK-LABEL: @pairs
+// CHECK-DAG: %[[P:.*]] = dl.weight "w.places"
+// CHECK-DAG: %[[V:.*]] = dl.fusion(%{{.*}}) : (tensor<16x32xf32>) -> tensor<16x32xf16>
+// CHECK: dl.fusion({{.*}}%[[V]], %[[P]]
+// CHECK: dl.expand_two_of_four
+// CHECK-NEXT: dl.linear
+// CHECK-NEXT: dl.relu
+// OUTLINED-LABEL: dlx.program @pairs
+// OUTLINED: dlx.launch @unpack_linear_relu(
+func.func @pairs(%x: tensor<3x64xf16>) -> tensor<3x16xf16> {
+  %n = dl.weight "w.values" : tensor<16x32xf32>
+  %p = dl.weight "w.places" : tensor<16x8xui8>
+  %v = dl.cast %n {dtype = f16} : (tensor<16x32xf32>) -> tensor<16x32xf16>
+  %w = dl.expand_two_of_four %v, %p : (tensor<16x32xf16>, tensor<16x8xui8>) -> tensor<16x64xf16>
+  %0 = dl.linear %x, %w : (tensor<3x64xf16>, tensor<16x64xf16>) -> tensor<3x16xf16>
+  %1 = dl.relu %0 : (tensor<3x16xf16>) -> tensor<3x16xf16>
+  return %1 : tensor<3x16xf16>
+}

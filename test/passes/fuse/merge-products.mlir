@@ -101,3 +101,31 @@ func.func @Apart(%x: !x, %x2: !x, %given: !w) -> (!y, !y, !y, !y, !y, !y, !y) {
   %7 = dl.flip %6 {dims = array<i64: 1>} : (!y) -> !y
   return %g, %u, %out, %1, %3, %5, %7 : !y, !y, !y, !y, !y, !y, !y
 }
+
+// -----
+
+// Rows of 2:4 matrices are stacked as they are stored; a whole matrix is no part of that.
+// CHECK-LABEL: @TwoOfFour
+// CHECK-DAG: %[[V:.*]] = dl.cat %{{.*}}, %{{.*}} : (tensor<8x32xf16>, tensor<4x32xf16>) -> tensor<12x32xf16>
+// CHECK-DAG: %[[P:.*]] = dl.cat %{{.*}}, %{{.*}} : (tensor<8x8xui8>, tensor<4x8xui8>) -> tensor<12x8xui8>
+// CHECK: %[[W:.*]] = dl.expand_two_of_four %[[V]], %[[P]]
+// CHECK: dl.linear %arg0, %[[W]] : {{.*}} -> tensor<9x12xf16>
+// CHECK: dl.linear %arg0, %{{.*}} : {{.*}} -> tensor<9x6xf16>
+// CHECK-NOT: dl.linear
+!x = tensor<9x64xf16>
+func.func @TwoOfFour(%x: !x) -> (tensor<9x8xf16>, tensor<9x4xf16>, tensor<9x6xf16>) {
+  %vq = dl.weight "vq" : tensor<8x32xf16>
+  %pq = dl.weight "pq" : tensor<8x8xui8>
+  %vk = dl.weight "vk" : tensor<4x32xf16>
+  %pk = dl.weight "pk" : tensor<4x8xui8>
+  %wv = dl.weight "wv" : tensor<6x64xf16>
+  %wq = dl.expand_two_of_four %vq, %pq : (tensor<8x32xf16>, tensor<8x8xui8>) -> tensor<8x64xf16>
+  %wk = dl.expand_two_of_four %vk, %pk : (tensor<4x32xf16>, tensor<4x8xui8>) -> tensor<4x64xf16>
+  %0 = dl.linear %x, %wq : (!x, tensor<8x64xf16>) -> tensor<9x8xf16>
+  %1 = dl.flip %0 {dims = array<i64: 1>} : (tensor<9x8xf16>) -> tensor<9x8xf16>
+  %2 = dl.linear %x, %wk : (!x, tensor<4x64xf16>) -> tensor<9x4xf16>
+  %3 = dl.flip %2 {dims = array<i64: 1>} : (tensor<9x4xf16>) -> tensor<9x4xf16>
+  %4 = dl.linear %x, %wv : (!x, tensor<6x64xf16>) -> tensor<9x6xf16>
+  %5 = dl.flip %4 {dims = array<i64: 1>} : (tensor<9x6xf16>) -> tensor<9x6xf16>
+  return %1, %3, %5 : tensor<9x8xf16>, tensor<9x4xf16>, tensor<9x6xf16>
+}

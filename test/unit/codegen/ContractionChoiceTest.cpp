@@ -338,4 +338,29 @@ TEST(ContractionChoiceTest, EstimateGrows) {
   EXPECT_GT(estimatedClocks(tile, {256, 256, 256, 900, 2}, kHopper), once);
 }
 
+// A block of each tile of sparse tensor cores has room on each GPU, and of few rows takes a tile of
+// eight, whose time is that of 9/16 of the matrix's bytes.
+TEST(ContractionChoiceTest, TwoOfFour) {
+  for (const GpuModel &gpu : kGpus)
+    for (const ProductTile &tile : tilesFor(ProductUnit::sparseTensorCores,
+                                            {4096, 4096, 4096, 1, 2}, gpu, /*maySplit=*/false))
+      EXPECT_LE(tile.sharedBytes(2), gpu.sharedBytes) << gpu.name << " " << tile.m << "x" << tile.n;
+  for (const SparseWgmmaTile &tile : sparseWgmmaTiles())
+    EXPECT_LE(tile.sharedBytes(), kHopper.sharedBytes) << tile.m;
+  const ProductShape few = {1, 4096, 4096, 1, 2};
+  ProductTile tile = chooseTile(ProductUnit::sparseTensorCores, few, kHopper);
+  EXPECT_EQ(tile.m, 8);
+  double bytes = 4096.0 * 4096 * 2 * kStoredOfSparse + 2 * 2 * 4096;
+  EXPECT_NEAR(estimatedClocks(tile, few, kHopper), bytes / kHopper.bytesOnce,
+              0.01 * bytes / kHopper.bytesOnce);
+  // Large products take less time by either instruction than whole ones by the same.
+  const ProductShape large = {4096, 4096, 4096, 1, 2};
+  auto clocks = [&](ProductUnit unit) {
+    return estimatedClocks(chooseTile(unit, large, kHopper), large, kHopper);
+  };
+  EXPECT_LT(clocks(ProductUnit::sparseTensorCores), 0.9 * clocks(ProductUnit::tensorCores));
+  EXPECT_LT(estimatedClocks(chooseSparseWgmmaTile(large), large),
+            0.8 * estimatedClocks(chooseWgmmaTile(large, {}, /*maySplit=*/false), large));
+}
+
 } // namespace dlc::codegen

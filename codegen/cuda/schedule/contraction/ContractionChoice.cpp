@@ -37,10 +37,23 @@ static constexpr ProductTile kFloatTiles[] = {
     {128, 16, 32, 4, 1, 1, 3},  {64, 16, 32, 2, 1, 2, 3},  {32, 32, 32, 1, 2, 1, 3},
     {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 4, 3}};
 
+/// Tiles of sparse tensor cores. Few rows take long slabs: what counts is how many bytes of the
+/// columns are on their way.
+static constexpr ProductTile kSparseTiles[] = {
+    {128, 128, 64, 4, 2, 1, 3}, {64, 128, 64, 2, 2, 1, 4}, {128, 64, 64, 4, 1, 1, 4},
+    {64, 64, 64, 2, 2, 1, 4},   {64, 64, 128, 2, 2, 2, 3}, {32, 128, 64, 1, 4, 1, 4},
+    {32, 64, 128, 1, 2, 2, 3},  {32, 32, 128, 1, 2, 2, 4}, {16, 64, 128, 1, 2, 2, 4},
+    {16, 32, 128, 1, 1, 4, 4},  {8, 64, 128, 1, 2, 2, 4},  {8, 32, 256, 1, 1, 4, 4},
+    {8, 16, 256, 1, 1, 4, 6},   {8, 128, 128, 1, 4, 1, 4}};
+
 std::span<const ProductTile> tensorCoreTiles() { return kTensorCoreTiles; }
 std::span<const WgmmaTile> wgmmaTiles() { return kWgmmaTiles; }
 
 int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
+  if (unit == ProductUnit::sparseTensorCores) {
+    int64_t stage = m * k * elementBytes + n * k * elementBytes / 2 + n * k / 8;
+    return std::max(stages * stage, m * (n + 4) * 4);
+  }
   int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;
   return std::max(stages * (m + n) * k * elementBytes, totals);
 }
@@ -57,12 +70,12 @@ static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
 
 /// Clocks of a kernel that moves all of the product's bytes once; of rows and columns that windows
 /// repeat so many times, what is under the windows.
-static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu, int64_t rowTaps = 1,
-                            int64_t columnTaps = 1) {
+static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu, double rowTaps = 1,
+                            double columnTaps = 1) {
   double m = double(shape.m), n = double(shape.n), depth = double(shape.k);
-  double numbers = (m * depth / double(rowTaps) + n * depth / double(columnTaps) +
-                    m * n * double(1 + shape.reads)) *
-                   double(shape.batch);
+  double numbers =
+      (m * depth / rowTaps + n * depth / columnTaps + m * n * double(1 + shape.reads)) *
+      double(shape.batch);
   return numbers * double(shape.elementBytes) / gpu.bytesOnce;
 }
 
@@ -86,7 +99,7 @@ static double clocksOfFinishing(const ProductShape &shape, const RingRates &rate
 /// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
 /// instruction itself: a warp's read of 16 bytes a lane takes four, and two where half of the lanes ask for the same.
 static double clocksOfReads(const ProductTile &tile) {
-  if (tile.unit == ProductUnit::tensorCores)
+  if (tile.unit != ProductUnit::floats)
     return 0;
   int64_t rows = tile.m / tile.warpsM, columns = tile.n / tile.warpsN; // of a warp
   double quads = double(rows) / 32 + double(columns) / 16;
@@ -106,9 +119,15 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   int64_t multiplied = shape.isFloat8 ? 2 : shape.elementBytes; // bytes of an element
   double rate =
       tile.unit == ProductUnit::floats ? rates.products : rates.products * 2 / double(multiplied);
+  bool isSparse = tile.unit == ProductUnit::sparseTensorCores;
+  if (isSparse)
+    rate *= gpu.schedules.sparseProducts;
   double products = double(tile.m * tile.n * tile.k) / rate;
-  double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / rates.bytes;
-  int64_t apart = (shape.areRowsApart ? tile.m : 0) + (shape.areColumnsApart ? tile.n : 0);
+  double stored = isSparse ? kStoredOfSparse : 1; // of the columns
+  double copies = (double(tile.m) + double(tile.n) * stored) * double(tile.k * shape.elementBytes) /
+                  rates.bytes;
+  int64_t apart =
+      (shape.areRowsApart ? tile.m : 0) + (shape.areColumnsApart && !isSparse ? tile.n : 0);
   double gathering = double(apart * tile.k) / gpu.schedules.gatheredElements;
   // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
   double step = std::max({products * double(together), copies * double(together),
@@ -118,7 +137,7 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
       double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
       (step * double(steps) + rates.ends + clocksOfExchange(tile, rates) +
        (rates.total + clocksOfFinishing(shape, rates, gpu)) * double(tile.m * tile.n * together));
-  return std::max(clocks, clocksOfBytes(shape, gpu));
+  return std::max(clocks, clocksOfBytes(shape, gpu, 1, 1 / stored));
 }
 
 /// Clocks in which the blocks of a cluster add their totals: a block writes its own, all meet, each reads its share of
@@ -165,8 +184,36 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
                double(WgmmaTile::m * tile.n) / double(tile.parts) +
            (gathers ? gpu.schedules.gatherBegins : 0) + clocksOfCluster(tile, rates));
   bool ofColumns = tile.gathered == Gathered::columns;
-  return std::max(clocks,
-                  clocksOfBytes(shape, gpu, ofColumns ? 1 : tile.taps, ofColumns ? tile.taps : 1));
+  double taps = double(tile.taps);
+  return std::max(clocks, clocksOfBytes(shape, gpu, ofColumns ? 1 : taps, ofColumns ? taps : 1));
+}
+
+static constexpr SparseWgmmaTile kSparseWgmmaTiles[] = {{128, 4}, {64, 6}};
+
+std::span<const SparseWgmmaTile> sparseWgmmaTiles() { return kSparseWgmmaTiles; }
+
+double estimatedClocks(const SparseWgmmaTile &tile, const ProductShape &shape,
+                       const GpuModel &gpu) {
+  const RingRates &rates = gpu.wgmma;
+  int64_t tiles = divideCeilSigned(shape.m, tile.m) * divideCeilSigned(shape.n, tile.n);
+  double products =
+      double(tile.m * tile.n * tile.depth) / (rates.products * gpu.schedules.sparseProducts);
+  double copies = (double(tile.m) + double(tile.n) * kStoredOfSparse) *
+                  double(tile.depth * shape.elementBytes) / rates.bytes;
+  double step = std::max({products, copies, rates.latency / double(tile.stages)});
+  double clocks =
+      rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
+                       (step * double(divideCeilSigned(shape.k, tile.depth)) +
+                        (rates.total * rates.shortTurn + clocksOfFinishing(shape, rates, gpu)) *
+                            double(tile.m * tile.n));
+  return std::max(clocks, clocksOfBytes(shape, gpu, 1, 1 / kStoredOfSparse));
+}
+
+SparseWgmmaTile chooseSparseWgmmaTile(const ProductShape &shape) {
+  return *std::min_element(std::begin(kSparseWgmmaTiles), std::end(kSparseWgmmaTiles),
+                           [&](const SparseWgmmaTile &a, const SparseWgmmaTile &b) {
+                             return estimatedClocks(a, shape) < estimatedClocks(b, shape);
+                           });
 }
 
 WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool maySplit) {
@@ -209,8 +256,14 @@ static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const 
 }
 
 static std::span<const ProductTile> tilesOf(ProductUnit unit) {
-  if (unit == ProductUnit::floats)
+  switch (unit) {
+  case ProductUnit::floats:
     return kFloatTiles;
+  case ProductUnit::sparseTensorCores:
+    return kSparseTiles;
+  case ProductUnit::tensorCores:
+    break;
+  }
   return kTensorCoreTiles;
 }
 

@@ -32,8 +32,12 @@ struct ProductShape {
 /// A side of a product counts so much at most where its time is estimated.
 inline constexpr int64_t kLongestSide = int64_t(1) << 22;
 
-/// What multiplies: tensor cores, or the units of floats.
-enum class ProductUnit { tensorCores, floats };
+/// What multiplies: tensor cores, the units of floats, or tensor cores of columns of which two of
+/// each four neighbours along k are stored (dl.expand_two_of_four).
+enum class ProductUnit { tensorCores, floats, sparseTensorCores };
+
+/// Bytes of such columns, with the places of what is stored, over those of whole ones in 16 bits.
+inline constexpr double kStoredOfSparse = 9.0 / 16;
 
 /// A block's tile, its warps (those along k share the steps of a slab) and its ring of stages.
 struct ProductTile {
@@ -84,6 +88,25 @@ struct WgmmaTile {
     return stages * (m + n) * 128 + 8 * 16 * (chunk + 8) * 4 + 2 * stages * 8 + sums;
   }
 };
+
+/// A block's tile where wgmma multiplies by columns of which two of each four neighbours along k are
+/// stored: columns, threads and the steps of k of a slab are fixed.
+struct SparseWgmmaTile {
+  static constexpr int64_t n = 128, threads = 384, depth = 128;
+  int64_t m, stages;  // rows; of the ring
+  bool early = false; // the columns are weights, as of WgmmaTile::early
+
+  /// Bytes of shared memory: stages of rows, columns and places, totals of eight warps, mbarriers.
+  int64_t sharedBytes() const {
+    return stages * (m * depth * 2 + n * depth + n * depth / 8) + 8 * 32 * 20 * 4 + 2 * stages * 8;
+  }
+};
+std::span<const SparseWgmmaTile> sparseWgmmaTiles();
+/// Clocks that the product is estimated to take on an H100.
+double estimatedClocks(const SparseWgmmaTile &tile, const ProductShape &shape,
+                       const GpuModel &gpu = kHopper);
+/// The tile with the smallest estimate.
+SparseWgmmaTile chooseSparseWgmmaTile(const ProductShape &shape);
 
 /// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate
 /// on an H100 for operands that come as those of `fed` do. `maySplit`: blocks may share a tile.

@@ -4,6 +4,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
+#include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "codegen/plan/PlanChoice.h"
 
@@ -22,12 +23,12 @@ static constexpr int64_t kLargestSampled = 4096;
 namespace {
 class ProductSampler : ContractionTemplate {
 public:
-  explicit ProductSampler(Contraction &c, bool onTensorCores)
+  ProductSampler(Contraction &c, ProductUnit unit)
       : ContractionTemplate(c, c.storesAlongM(),
-                            onTensorCores ? bytesOf(c.k.body.getRoot(), c.nest) : std::nullopt),
-        unit(onTensorCores ? ProductUnit::tensorCores : ProductUnit::floats),
-        samples({rows.extent, columns.extent, c.depth.extent, c.batch.extent}, k.ranges(), kSamples,
-                kLargestSampled) {
+                            unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
+                                                             : std::nullopt),
+        unit(unit), samples({rows.extent, columns.extent, c.depth.extent, c.batch.extent},
+                            k.ranges(), kSamples, kLargestSampled) {
     for (size_t sample = 0; sample < samples.size(); ++sample) {
       if (samples.size() == 1) {
         shapes.push_back(shape(kLongestSide));
@@ -48,8 +49,15 @@ public:
   /// The parts of the shapes with their tiles; an entry without a part serves all shapes.
   SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
   wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaTile &fed);
+  /// The same for columns of which two of each four neighbours are stored.
+  SmallVector<std::pair<std::optional<ShapePart>, SparseWgmmaTile>> sparseWgmmaParts();
 
 private:
+  /// Those of `tiles` that are faster than the tiles of `unit`, which take `times` as long as they
+  /// are estimated to, with the parts of the shapes where they are.
+  template <class Tile>
+  SmallVector<std::pair<std::optional<ShapePart>, Tile>>
+  partsOnHopper(ArrayRef<Tile> tiles, double times, const std::optional<ShapePart> &fewRows) const;
   /// The extents by which parts may be told apart.
   SmallVector<AffineExpr> dividers(const std::optional<ShapePart> &fewRows) const;
   /// Clocks of a tile, as long as no block waits for another: infinite where the parts of a tile
@@ -120,13 +128,25 @@ ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaT
   for (const WgmmaTile &tile : wgmmaTiles())
     if (tile.parts == 1 || c.batch.groups.empty())
       tiles.push_back(tile.fedAs(fed));
-  double windows = c.nest.isWindow() ? kHopper.schedules.windows : 1;
+  return partsOnHopper<WgmmaTile>(tiles, c.nest.isWindow() ? kHopper.schedules.windows : 1,
+                                  fewRows);
+}
+
+SmallVector<std::pair<std::optional<ShapePart>, SparseWgmmaTile>>
+ProductSampler::sparseWgmmaParts() {
+  return partsOnHopper<SparseWgmmaTile>(llvm::to_vector(sparseWgmmaTiles()), 1, {});
+}
+
+template <class Tile>
+SmallVector<std::pair<std::optional<ShapePart>, Tile>>
+ProductSampler::partsOnHopper(ArrayRef<Tile> tiles, double times,
+                              const std::optional<ShapePart> &fewRows) const {
   std::vector<std::vector<double>> costs;
   for (const ProductShape &shape : shapes) {
     // Plan 0 is what there is without wgmma.
-    ProductTile other = chooseTile(ProductUnit::tensorCores, shape, kHopper, true);
-    costs.push_back({estimatedClocks(other, shape, kHopper) * windows});
-    for (const WgmmaTile &tile : tiles)
+    ProductTile other = chooseTile(unit, shape, kHopper, true);
+    costs.push_back({estimatedClocks(other, shape, kHopper) * times});
+    for (const Tile &tile : tiles)
       costs.back().push_back(estimatedClocks(tile, shape));
   }
   if (shapes.empty())
@@ -140,7 +160,7 @@ ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaT
   }
   auto [extent, divided] =
       samples.divide(costs, dividers(fewRows), afterFew(fewRows), kMostWgmmaParts);
-  SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>> found;
+  SmallVector<std::pair<std::optional<ShapePart>, Tile>> found;
   for (const PlanPart &part : divided)
     if (part.plan != 0)
       found.push_back({ShapePart{extent, {part.least, part.most}}, tiles[part.plan - 1]});
@@ -221,38 +241,58 @@ SmallVector<PlannedPart> partsOfProduct(PlanQuestion &question) {
   if (!c || hasFewRows(*c))
     return parts;
   bool onTensorCores = suitsTensorCores(*c, question.allowsTf32);
-  ProductUnit unit = onTensorCores ? ProductUnit::tensorCores : ProductUnit::floats;
-  if (onTensorCores || suitsFloatUnits(*c))
-    for (auto &[shapes, tile] :
-         ProductSampler(*c, onTensorCores).parts(fewRows, kMostParts + 1 - parts.size()))
-      add(shapes, [&](PlanQuestion &part) { return planOfTiles(part, unit, tile); });
+  if (!onTensorCores && !suitsFloatUnits(*c))
+    return parts;
+  const ProductUnit unit = sparseColumnsOf(*c) ? ProductUnit::sparseTensorCores
+                           : onTensorCores     ? ProductUnit::tensorCores
+                                               : ProductUnit::floats;
+  for (auto &[shapes, tile] :
+       ProductSampler(*c, unit).parts(fewRows, kMostParts + 1 - parts.size()))
+    add(shapes, [&](PlanQuestion &part) {
+      return unit == ProductUnit::sparseTensorCores ? planOfSparseTiles(part, tile)
+                                                    : planOfTiles(part, unit, tile);
+    });
   return parts;
 }
 
-SmallVector<PlannedPart> wgmmaPartsOfProduct(PlanQuestion &question, bool always) {
+/// The plans of `found`, tiles with the parts of the shapes that they are for, by `planOf`.
+template <class Tile>
+static SmallVector<PlannedPart>
+plansOf(PlanQuestion &question, ArrayRef<std::pair<std::optional<ShapePart>, Tile>> found,
+        dlx::PlanAttr (*planOf)(PlanQuestion &, const std::optional<Tile> &)) {
   SmallVector<PlannedPart> parts;
-  dlx::PlanAttr ofAll = kWgmmaSchedule.match(question);
-  if (!ofAll)
-    return parts;
-  if (always) {
-    parts.push_back({std::nullopt, ofAll});
-    return parts;
-  }
-  if (hasFewRows(*question.product()))
-    return parts;
-  for (auto &[shapes, tile] : ProductSampler(*question.product(), /*onTensorCores=*/true)
-                                  .wgmmaParts(partOfFewRows(question), wgmmaTileOf(ofAll))) {
+  for (const auto &[shapes, tile] : found) {
     dlx::PlanAttr plan;
     if (shapes) {
       PlanQuestion part(question, *shapes);
-      plan = planOfWgmma(part, tile);
+      plan = planOf(part, tile);
     } else {
-      plan = planOfWgmma(question, tile);
+      plan = planOf(question, tile);
     }
     if (plan)
       parts.push_back({shapes, plan});
   }
   return parts;
+}
+
+SmallVector<PlannedPart> wgmmaPartsOfProduct(PlanQuestion &question, bool always) {
+  dlx::PlanAttr ofSparse = kSparseWgmmaSchedule.match(question),
+                ofAll = ofSparse ? ofSparse : kWgmmaSchedule.match(question);
+  if (!ofAll)
+    return {};
+  if (always)
+    return {{std::nullopt, ofAll}};
+  Contraction &c = *question.product();
+  if (hasFewRows(c))
+    return {};
+  if (ofSparse)
+    return plansOf<SparseWgmmaTile>(
+        question, ProductSampler(c, ProductUnit::sparseTensorCores).sparseWgmmaParts(),
+        planOfSparseWgmma);
+  return plansOf<WgmmaTile>(question,
+                            ProductSampler(c, ProductUnit::tensorCores)
+                                .wgmmaParts(partOfFewRows(question), wgmmaTileOf(ofAll)),
+                            planOfWgmma);
 }
 
 } // namespace dlc::codegen

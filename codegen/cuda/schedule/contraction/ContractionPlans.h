@@ -17,6 +17,10 @@ Requirements operandsOfProduct(PlanQuestion &question, dlx::PlanAttr plan);
 /// estimated to be the fastest; null where that schedule cannot run the kernel.
 dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
                           const std::optional<ProductTile> &tile);
+/// The same of kSparseTensorCoresSchedule.
+dlx::PlanAttr planOfSparseTiles(PlanQuestion &question, const std::optional<ProductTile> &tile);
+/// The same of kSparseWgmmaSchedule.
+dlx::PlanAttr planOfSparseWgmma(PlanQuestion &question, const std::optional<SparseWgmmaTile> &tile);
 /// The same of kWgmmaSchedule.
 dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile);
 /// The tile that a plan of kWgmmaSchedule has.

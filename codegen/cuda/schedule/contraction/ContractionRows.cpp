@@ -6,6 +6,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/contraction/RowsChoice.h"
+#include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"
 #include "codegen/plan/PackOperand.h"
 #include "runtime/schema/KernelAbi.h"
 
@@ -91,8 +92,8 @@ void RowsSchedule::run(const RowsTile &tile) {
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
   Operand a = {swapped ? 1u : 0u, rows, true, 0}, b = matrix();
   a.width = std::max<int64_t>(1, widthAlong(a.term, c.depth));
-  dlk::CallOp call =
-      createCall(tile.parts > 1 ? "contract_rows_split" : "contract_rows", "dlc_rows.cuh");
+  dlk::CallOp call = createCall(tile.parts > 1 ? "contract_rows_split" : "contract_rows",
+                                "dlc_rows.cuh", {operandRoles("m"), operandRoles("n")});
   read(call, 0, a, /*rounded=*/false);
   read(call, 1, b, /*rounded=*/false);
   finish(call, 2, /*width=*/0);
@@ -149,10 +150,11 @@ bool hasFewRows(const Contraction &c) {
   };
   Type type = elementOf(0);
   auto depth = c.k.largest(c.depth.extent);
-  // The places of a convolution share what they read: tiles bring that once.
-  return shortSide(c) && !c.nest.isWindow() && (!depth || *depth >= kLeastDepth) &&
-         !type.isInteger(1) && elementOf(1) == type && getElementTypeOrSelf(result) == type &&
-         c.fitsGrid(c.k.math.constant(1));
+  // The places of a convolution share what they read: tiles bring that once. Sparse tensor cores
+  // have tiles of few rows.
+  return shortSide(c) && !c.nest.isWindow() && !sparseColumnsOf(c) &&
+         (!depth || *depth >= kLeastDepth) && !type.isInteger(1) && elementOf(1) == type &&
+         getElementTypeOrSelf(result) == type && c.fitsGrid(c.k.math.constant(1));
 }
 
 RowsSchedule::RowsSchedule(Contraction &c) : ContractionTemplate(c, shortSide(c) == &c.n) {}

@@ -117,6 +117,7 @@ void SlabSchedule::run(const ProductTile &tile) {
                                           : tile.parts > 1 ? "_split"
                                                            : ""),
                                 unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh",
+                                {operandRoles("m"), operandRoles("n")},
                                 /*hasPlace=*/tapsA + tapsB > 0);
   read(call, 0, a, /*rounded=*/true);
   read(call, 1, b, /*rounded=*/true);

@@ -169,11 +169,12 @@ SmallVector<Type> ContractionTemplate::operandTypes() const {
   return SmallVector<Type>(loopsOfK() > 1 ? 2 + loopsOfK() : 2, k.b.getIndexType());
 }
 
-dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header, bool hasPlace) {
-  auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
+dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header,
+                                            ArrayRef<Attribute> operands, bool hasPlace) {
   SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
                                k.index(c.depth.extent)};
-  SmallVector<Attribute> all = {operandRoles("m"), operandRoles("n"), roles({"m", "n", "total"})};
+  SmallVector<Attribute> all(operands);
+  all.push_back(k.b.getStrArrayAttr({"m", "n", "total"}));
   if (hasPlace)
     all.push_back(operandRoles("m"));
   return dlk::CallOp::create(k.b, k.loc, callee, header, storageType(elementType()),

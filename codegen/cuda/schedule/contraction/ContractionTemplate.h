@@ -40,9 +40,10 @@ protected:
   std::optional<unsigned> plainInput(unsigned term, const Side &side) const;
   /// How many loops k counts whose indices the template is to tell the operands: 1 where it need not.
   unsigned loopsOfK() const;
-  /// The call with its values and, still empty, its bodies: of a's elements, b's elements and the totals, and with
-  /// `hasPlace` of places without tests.
-  dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header, bool hasPlace = false);
+  /// The call with its values and, still empty, its bodies: those with the roles `operands`, of
+  /// operands' elements, then that of the totals, and with `hasPlace` that of places without tests.
+  dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header,
+                         llvm::ArrayRef<mlir::Attribute> operands, bool hasPlace = false);
   /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it must be computed; the
   /// value is then `rounded` to the operand's type, as if it had been stored, or of its compute type.
   void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);

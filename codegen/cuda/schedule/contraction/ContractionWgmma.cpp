@@ -9,7 +9,7 @@
 // tile (contract_wgmma_split, contract_wgmma_gathered_split).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
-#include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
+#include "codegen/cuda/schedule/contraction/MappedTemplate.h"
 
 #include <cmath>
 
@@ -17,14 +17,11 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// The largest side that a map of the tensor memory accelerator counts.
-static constexpr int64_t kMostOfSide = INT32_MAX - 4096;
-
 namespace {
-class WgmmaSchedule : ContractionTemplate {
+class WgmmaSchedule : MappedTemplate {
 public:
   explicit WgmmaSchedule(Contraction &c)
-      : ContractionTemplate(c, c.storesAlongM(), bytesOf(c.k.body.getRoot(), c.nest)) {
+      : MappedTemplate(c, c.storesAlongM(), bytesOf(c.k.body.getRoot(), c.nest)) {
     tellsInside = true;
   }
 
@@ -33,14 +30,6 @@ public:
   void run(const WgmmaTile &tile);
 
 private:
-  /// An operand as it lies in memory.
-  struct Matrix {
-    unsigned input;
-    bool alongRows;
-    AffineExpr step; // elements from one line (a row, alongRows: a step of k) to the next
-    AffineExpr line; // of the batch, where the product's own begin
-  };
-  std::optional<Matrix> matrixOf(unsigned term, const Side &side) const;
   std::optional<Matrix> matrixOfRows() const { return matrixOf(swapped ? 1 : 0, rows); }
   std::optional<Matrix> matrixOfColumns() const { return matrixOf(swapped ? 0 : 1, columns); }
   Operand imageOf(Gathered gathered) const;
@@ -48,8 +37,6 @@ private:
   bool canGather(const Operand &image) const;
   /// A tile that says how the operands come to shared memory; nothing where one cannot.
   std::optional<WgmmaTile> findFeed();
-  /// Offsets of the result need no less than one row and column.
-  bool hasSides() const;
   /// Blocks before some take several tiles.
   AffineExpr grid(const WgmmaTile &tile) const {
     return dl::normalize(k.ceilDiv(rows.extent, WgmmaTile::m) * k.ceilDiv(columns.extent, tile.n) *
@@ -58,7 +45,6 @@ private:
   /// The blocks of a cluster share one product's tiles.
   bool maySplit() const { return c.batch.groups.empty(); }
   void finishHopper(const WgmmaTile &tile, ArrayRef<Attribute> maps);
-  Attribute mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const;
   void runMapped(const WgmmaTile &tile);
   void runGathered(const WgmmaTile &tile);
   /// Fills body `body` with the line where the matrix of a product begins.
@@ -66,89 +52,11 @@ private:
 };
 } // namespace
 
-std::optional<WgmmaSchedule::Matrix> WgmmaSchedule::matrixOf(unsigned term,
-                                                             const Side &side) const {
-  auto input = plainInput(term, side);
-  if (!input)
-    return std::nullopt;
-  SmallVector<AffineExpr> offsets;
-  c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
-  if (offsets.size() != 1)
-    return std::nullopt;
-  // Dims that the other operand keeps apart may be one line of this one: a filter's taps and
-  // channels.
-  AffineExpr offset = offsets.front(), row = side.groups.front().variable,
-             depth = c.depth.groups.front().variable;
-  if (side.groups.size() > 1)
-    std::tie(offset, row) = k.overFlat(offset, side.groups);
-  if (offset && c.depth.groups.size() > 1)
-    std::tie(offset, depth) = k.overFlat(offset, c.depth.groups);
-  if (!offset)
-    return std::nullopt;
-  AffineExpr zero = k.math.constant(0), one = k.math.constant(1);
-  llvm::DenseMap<AffineExpr, AffineExpr> atZero = {{row, zero}, {depth, zero}};
-  AffineExpr origin = k.math.simplify(offset.replace(atZero));
-  auto stepAlong = [&](AffineExpr variable) {
-    llvm::DenseMap<AffineExpr, AffineExpr> unit = atZero;
-    unit[variable] = one;
-    return k.math.simplify(offset.replace(unit) - origin);
-  };
-  AffineExpr alongRow = stepAlong(row), alongDepth = stepAlong(depth);
-  if (!alongRow.isSymbolicOrConstant() || !alongDepth.isSymbolicOrConstant() ||
-      k.math.simplify(row * alongRow + depth * alongDepth + origin - offset) != zero)
-    return std::nullopt;
-  // TMA walks lines that begin at multiples of 16 bytes.
-  auto isLine = [&](AffineExpr step) {
-    return step.isMultipleOf(16 / elementBytes) && k.smallest(step).value_or(0) > 0;
-  };
-  auto lineOf = [&](AffineExpr step) -> AffineExpr {
-    if (origin == zero)
-      return zero;
-    auto size = dl::asConstant(step);
-    return size && origin.isMultipleOf(*size) ? k.math.simplify(origin.floorDiv(*size))
-                                              : AffineExpr();
-  };
-  if (AffineExpr line = lineOf(alongRow); alongDepth == one && isLine(alongRow) && line)
-    return Matrix{*input, false, alongRow, line};
-  // Steps of k behind the last are those of the next product, and no zeros.
-  bool endsWithSlabs = origin == zero || c.depth.extent.isMultipleOf(128 / elementBytes);
-  if (AffineExpr line = lineOf(alongDepth);
-      alongRow == one && isLine(alongDepth) && elementBytes == 2 && line && endsWithSlabs)
-    return Matrix{*input, true, alongDepth, line};
-  return std::nullopt;
-}
-
 void WgmmaSchedule::giveLine(dlk::CallOp call, unsigned body, const Matrix &matrix) {
   OpBuilder::InsertionGuard guard(k.b);
   Block &block = dlk::beginBody(k.b, call, body, {k.b.getIndexType()});
   k.bindFlat(block.getArgument(0), c.batch.groups);
   dlk::GiveOp::create(k.b, k.loc, k.address(k.b, matrix.line));
-}
-
-bool WgmmaSchedule::hasSides() const {
-  auto isSide = [&](const Side &side) {
-    auto most = k.largest(side.extent);
-    return !side.groups.empty() && most && *most <= kMostOfSide;
-  };
-  return isSide(rows) && isSide(columns) && isSide(c.depth) &&
-         k.smallest(c.depth.extent).value_or(0) > 0;
-}
-
-Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const {
-  int64_t line =
-      128 / elementBytes; // elements of a line of shared memory: also the steps of k in a slab
-  AffineExpr across = side.extent, along = c.depth.extent;
-  if (matrix.alongRows)
-    std::swap(across, along);
-  // Down to the end of the last product.
-  llvm::DenseMap<AffineExpr, AffineExpr> atLast;
-  for (const DimGroup &group : c.batch.groups)
-    atLast[group.variable] = group.extent - 1;
-  across = dl::normalize(matrix.line.replace(atLast) + across);
-  MLIRContext *context = k.b.getContext();
-  return dlx::TensorMapAttr::get(
-      context, matrix.input, AffineMapAttr::get(dl::dimsMap({along, across, matrix.step}, context)),
-      k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}));
 }
 
 WgmmaSchedule::Operand WgmmaSchedule::imageOf(Gathered gathered) const {

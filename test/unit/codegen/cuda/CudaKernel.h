@@ -61,6 +61,8 @@ protected:
   int64_t sharedLimit = 227 << 10, multiprocessors = 3;
 
   std::mt19937 engine{7}; ///< of the inputs
+  /// An input. It is overridden where not every number stands for something.
+  virtual Tensor random(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols, Fill fill);
 
   /// Whether the schedule has made a kernel for sm_90a beside the other.
   bool hasHopperKernel();
@@ -74,7 +76,6 @@ private:
   /// What the kernel takes behind its dims.
   std::vector<TensorMap> tensorMaps(llvm::ArrayRef<int64_t> symbols,
                                     llvm::ArrayRef<DevicePtr> buffers);
-  Tensor random(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols, Fill fill);
   /// The launch as the runtime makes it on that GPU, of `blocks` along the grid's x.
   abi::Spread spread(int64_t blocks);
 
