@@ -45,7 +45,8 @@ double boundOfAll(const PipelineOptions &options) {
                 : flag == "convert-signature" ? !options.io.empty()
                 : flag == "quantize-products" ? options.quantizesProducts()
                 : flag == "quantize-weights"  ? options.quantizesWeights()
-                : flag == "store-blocks"      ? options.storesBlocks
+                : flag == "store-blocks"      ? options.sparse == "block"
+                : flag == "store-two-of-four" ? options.sparse == "2:4"
                                               : true;
     sum += runs ? fractionOf(bound) : 0;
   }
@@ -156,8 +157,10 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     break;
   case Phase::fuse: {
     OpPassManager &target = manager.nest<ModuleOp>();
-    if (options.storesBlocks)
+    if (options.sparse == "block")
       target.addNestedPass<func::FuncOp>(createStoreBlocks({options.explain}));
+    if (options.sparse == "2:4")
+      target.addNestedPass<func::FuncOp>(createStoreTwoOfFour({options.explain}));
     target.addNestedPass<func::FuncOp>(createDecomposeAttention({options.explain}));
     // Attentions that become ops leave equal masks.
     target.addNestedPass<func::FuncOp>(createCSEPass());

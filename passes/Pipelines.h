@@ -46,9 +46,10 @@ struct PipelineOptions {
   WeightFormat weightFormat;         // of w8 and w4
   bool symmetricActivations = false; // of int8 and dynamic
   bool perTensorWeights = false;     // of int8, dynamic and fp8
-  bool storesBlocks = false; // store-blocks runs, on the weights that the driver has counted
-  std::string io;            // what convert-signature makes of inputs and outputs; empty: they stay
-  int gpu = 0; // the architecture of the only GPU that the file is for, 90 for sm_90; 0: any
+  // On the weights that the driver has counted: block: store-blocks runs; 2:4: store-two-of-four.
+  std::string sparse = "none";
+  std::string io; // what convert-signature makes of inputs and outputs; empty: they stay
+  int gpu = 0;    // the architecture of the only GPU that the file is for, 90 for sm_90; 0: any
 
   bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }
   bool quantizesProducts() const {

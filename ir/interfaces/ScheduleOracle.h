@@ -47,6 +47,15 @@ public:
   /// Returns true if there are kernels that multiply by weights without their blocks of zeros
   /// (dl.block_sparse_linear).
   virtual bool multipliesStoredBlocks() const = 0;
+  /// Returns true if there are kernels that multiply by matrices of which two of each four
+  /// neighbours are stored (dl.expand_two_of_four).
+  virtual bool multipliesTwoOfFour() const = 0;
+  /// Microseconds that `rows` rows times a matrix of 16-bit numbers whose `columns` sums have
+  /// `depth` terms are estimated to take on the machine that the module around `op` is for: where
+  /// the matrix is whole, and where it is stored so; 0 as the latter where no kernel multiplies it.
+  virtual std::pair<double, double> microsecondsOfTwoOfFour(mlir::Operation *op, double rows,
+                                                            int64_t columns,
+                                                            int64_t depth) const = 0;
   /// Returns true if a launch has blocks of threads, whose size its kernel says.
   virtual bool hasThreadBlocks() const = 0;
   /// Returns true if there are kernels that run the layers of a stack in waves.

@@ -54,14 +54,14 @@ def StoreBlocks : Pass<"store-blocks", "::mlir::func::FuncOp"> {
     A block is one column of 16 neighbouring rows of a weight of f32 [N, K], where the sums run along K:
     what `dlc prune --pattern block` makes zero together. The driver counts the blocks that are not
     zero of each weight whose numbers it may rely on, and writes the count to the weight as
-    `dl.stored_blocks` (tools/driver/compress/BlockStorage.h). In module @cpu such a weight becomes
+    `dl.stored_blocks` (tools/driver/compress/sparse/BlockStorage.h). In module @cpu such a weight becomes
     the values of these blocks, their columns, and where the blocks of each panel begin, named after
     it (`.values`, `.columns`, `.starts`); the linear layers, matrix products and convolutions of
     one tap that read it become dl.block_sparse_linear. A factor for each row, which fold-batch-norm
     leaves, multiplies the stored blocks at load, each by those of its panel (`.panels`). Weights
-    stay as they are where the estimate of passes/compress/prune/BlockGain.h says that too few
+    stay as they are where the estimate of passes/compress/sparse/BlockGain.h says that too few
     blocks are zero to gain by it; with `explain` a remark says so. So do weights without the count:
-    other weights may take their place later. Example: test/passes/compress/prune/store-blocks.mlir.
+    other weights may take their place later. Example: test/passes/compress/sparse/store-blocks.mlir.
     ```mlir
     %w = dl.weight "w" {dl.stored_blocks = 9 : i64} : tensor<30x64xf32>
     %y = dl.linear %x, %w : (tensor<2x64xf32>, tensor<30x64xf32>) -> tensor<2x30xf32>
@@ -79,6 +79,35 @@ def StoreBlocks : Pass<"store-blocks", "::mlir::func::FuncOp"> {
                     Statistic<"numDense", "dense", "Weights that stay whole">];
 }
 def : MovesResults<"store-blocks", "inf", "of the numbers that stand in for weights other blocks are zero">;
+
+def StoreTwoOfFour : Pass<"store-two-of-four", "::mlir::func::FuncOp"> {
+  let summary = "Store two of each four neighbours of weights where sparse tensor cores are faster so";
+  let description = [{
+    A weight of f32 [N, K], where the sums run along K, that has at most two numbers in each group of four neighbours along K, as `dlc prune
+    --pattern 2:4` makes it. The driver counts the groups that have more and writes the count to each weight whose numbers it may rely
+    on, as `dl.full_groups` (tools/driver/compress/sparse/TwoOfFourStorage.h). In module @cuda such a weight becomes two numbers of each group
+    and their places, named after it (`.values`, `.places`); the linear layers and matrix products that read it in f16 or bf16 read
+    dl.expand_two_of_four of both, which form-fusions makes a part of their kernels. A factor for each row multiplies the numbers, at load. Weights
+    stay as they are where the estimate of the target's schedules says that this is slower; with `explain` a remark says so. So do
+    weights without the count: other weights may take their place later. Example: test/passes/compress/sparse/store-two-of-four.mlir.
+    ```mlir
+    %w = dl.weight "w" {dl.full_groups = 0 : i64} : tensor<32x64xf32>
+    %h = dl.cast %w {dtype = f16} : (tensor<32x64xf32>) -> tensor<32x64xf16>
+    %y = dl.linear %x, %h : (tensor<2x64xf16>, tensor<32x64xf16>) -> tensor<2x32xf16>
+    // becomes
+    %v = dl.weight "w.values" : tensor<32x32xf32>
+    %p = dl.weight "w.places" : tensor<32x8xui8>
+    %c = dl.cast %v {dtype = f16} : (tensor<32x32xf32>) -> tensor<32x32xf16>
+    %h = dl.expand_two_of_four %c, %p : (tensor<32x32xf16>, tensor<32x8xui8>) -> tensor<32x64xf16>
+    %y = dl.linear %x, %h : (tensor<2x64xf16>, tensor<32x64xf16>) -> tensor<2x32xf16>
+    ```
+  }];
+  let options = [Option<"explain", "explain", "bool", "false", "Say of each weight how it is stored, and why">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numStored", "stored", "Weights of which two of each four neighbours are stored">,
+                    Statistic<"numDense", "dense", "Weights that stay whole">];
+}
+def : MovesResults<"store-two-of-four", "inf", "of the numbers that stand in for weights others are zero">;
 
 def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
   let summary = "Make the activations that products read results of the model, to be measured";

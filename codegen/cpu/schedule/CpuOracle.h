@@ -23,6 +23,11 @@ public:
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
   bool multipliesFloat8(LoopNestOpInterface) const override { return false; }
   bool multipliesStoredBlocks() const override { return true; }
+  bool multipliesTwoOfFour() const override { return false; }
+  std::pair<double, double> microsecondsOfTwoOfFour(mlir::Operation *, double, int64_t,
+                                                    int64_t) const override {
+    return {0, 0};
+  }
   bool hasThreadBlocks() const override { return false; }
   bool hasWaves() const override { return false; }
   bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }

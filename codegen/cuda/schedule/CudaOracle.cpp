@@ -5,6 +5,7 @@
 
 #include "codegen/Passes.h"
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"
 #include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/plan/AttentionLimits.h"
@@ -35,6 +36,20 @@ static bool hasPlainSides(const LoopNest &nest) {
 // Groups of channels are no product of matrices.
 bool CudaOracle::multipliesFloat8(LoopNestOpInterface product) const {
   return hasPlainSides(product.getLoopNest());
+}
+
+std::pair<double, double> CudaOracle::microsecondsOfTwoOfFour(Operation *op, double rows,
+                                                              int64_t columns,
+                                                              int64_t depth) const {
+  const GpuModel &gpu = gpuOf(op);
+  const ProductShape shape = {.m = static_cast<int64_t>(std::min(rows, double(kLongestSide))),
+                              .n = columns,
+                              .k = depth,
+                              .batch = 1,
+                              .elementBytes = 2};
+  auto [whole, stored] = clocksOfTwoOfFour(shape, gpu);
+  auto microseconds = [&](double clocks) { return clocks / gpu.gigahertz / 1000; };
+  return {microseconds(whole), microseconds(stored)};
 }
 
 bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {

@@ -22,6 +22,9 @@ public:
   std::optional<double> microsecondsOfRun(mlir::ModuleOp target) const override;
   bool multipliesFloat8(LoopNestOpInterface product) const override;
   bool multipliesStoredBlocks() const override { return false; }
+  bool multipliesTwoOfFour() const override { return true; }
+  std::pair<double, double> microsecondsOfTwoOfFour(mlir::Operation *op, double rows,
+                                                    int64_t columns, int64_t depth) const override;
   bool hasThreadBlocks() const override { return true; }
   bool hasWaves() const override { return true; }
   bool runsInWaves(llvm::ArrayRef<RecurrentOpInterface> layers) const override;

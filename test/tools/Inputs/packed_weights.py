@@ -341,7 +341,7 @@ refused("const input", 2, "--const-input belongs to an ONNX model; 'tied.dl' is 
         "--const-input", "x=@x.npy")
 quiet("print", "compile", "tied.dl", "--quantize", "w4", "-q", "--compile-to=fuse", "-o", "fused.mlir")
 refused("go on", 1, "the numbers of 'table.weight.codes' were held by the compile that printed this IR; compile the model itself with --quantize or "
-        "--block-sparse, or let dlc quantize write them to a file", "compile", "fused.mlir", "--compile-from=fuse", "-o", "no.bin")
+        "--sparse, or let dlc quantize write them to a file", "compile", "fused.mlir", "--compile-from=fuse", "-o", "no.bin")
 expect("nothing was written", [path for path in ("no.bin", "no.dl", "no.safetensors") if os.path.exists(path)], [])
 
 # The tables.

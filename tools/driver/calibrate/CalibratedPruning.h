@@ -3,8 +3,8 @@
 #ifndef DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H
 #define DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H
 
-#include "tools/driver/compress/PruneReport.h"
-#include "tools/driver/compress/PrunedModel.h"
+#include "tools/driver/compress/prune/PruneReport.h"
+#include "tools/driver/compress/prune/PrunedModel.h"
 
 namespace dlc {
 

@@ -4,7 +4,7 @@
 #define DLC_TOOLS_DRIVER_LAYERMATRIX_H
 
 #include "tools/driver/calibrate/ProductStatistics.h"
-#include "tools/driver/compress/PrunedModel.h"
+#include "tools/driver/compress/prune/PrunedModel.h"
 
 #include <map>
 

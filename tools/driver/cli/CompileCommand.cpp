@@ -33,7 +33,8 @@ Examples:
   dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
   dlc compile model.dl --quantize w4 --calib samples.npz --smooth auto -o model.bin   the same, with channels of activations scaled (AWQ)
   dlc compile model.dl --quantize w4 --weight-grid symmetric --group 64 -o model.bin   without zero points, in larger groups
-  dlc compile pruned.dl --block-sparse --target cpu -o model.bin   of what dlc prune --pattern block made, without its zeros
+  dlc compile pruned.dl --sparse block --target cpu -o model.bin   of what dlc prune --pattern block made, without its zeros
+  dlc compile pruned.dl --sparse 2:4 --precision f16 --target cuda -o model.bin   of --pattern 2:4, on sparse tensor cores
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --target cpu --plans model.plans -o model.bin   by plans that 'dlc tune' measured
@@ -100,12 +101,17 @@ void dlc::addProgramOptions(CLI::App &command, CompileOptions &options) {
                   "which save memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));
   addQuantizationOptions(command, options, "--quantize");
-  command.add_flag("--block-sparse", options.blockSparse,
-                   "For cpu: weights of linear layers, matrix products and convolutions of one "
-                   "tap lie in the file and in memory without their blocks of zeros, 16 "
-                   "neighbouring results by one number that they read ('dlc prune --pattern "
-                   "block'), where the cost model says that this is faster; --explain says which. "
-                   "'dlc refit' takes no other weights then");
+  command
+      .add_option(
+          "--sparse", options.sparse,
+          "The zeros that 'dlc prune' has made are left out of the weights of linear layers "
+          "and matrix products where the cost model says that this is faster. block "
+          "(--pattern block), for cpu: 16 neighbouring results by one number that they "
+          "read, of convolutions of one tap, too. 2:4 (--pattern 2:4), for cuda in f16 or "
+          "bf16: two of each four numbers, on sparse tensor cores. --explain says which "
+          "weights, and why others stay whole. 'dlc refit' takes no other weights then")
+      ->check(checkOneOf({"none", "block", "2:4"}))
+      ->capture_default_str();
   command.add_flag(
       "--no-refit", options.noRefit,
       "With --quantize int8 or dynamic: the file holds the integers alone, a quarter of the "
@@ -198,7 +204,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       "--explain", options->explain,
       "Say at each line of the model why its op is not in the kernel that computes what it "
       "reads, for each target whose kernels differ, why an attention is several kernels and why a "
-      "state is copied; with --block-sparse also which weights are stored without their blocks of "
+      "state is copied; with --sparse also which weights are stored without their "
       "zeros, and why others are not");
   command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");

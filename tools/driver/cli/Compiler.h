@@ -80,7 +80,9 @@ struct CompileOptions : QuantizationOptions {
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
   std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
-  bool blockSparse = false;      // weights without their blocks of zeros, where cpu is faster so
+  // none; block: weights without their blocks of zeros, where cpu is faster so; 2:4: two of each four
+  // of their numbers, where cuda is.
+  std::string sparse = "none";
   bool noRefit =
       false; // int8, dynamic: the file holds bytes, and not the weights that they come from
   // faster: on each of `targets` what the cost model says is not slower there; possible: all that

@@ -18,8 +18,9 @@ Patterns:
   global    the smallest numbers of all weights together: layers with small ones lose more
   layer     the same share of each weight, or with --allocation sensitivity more of those that need their numbers less
   block     the same as layer, of blocks: one number of each of 16 neighbouring channels of the result, all of which read one number;
-            'dlc compile --block-sparse' leaves the zero blocks of matrices out
-  2:4       the two smallest of each four neighbours that one sum reads; of a convolution, of four input channels
+            'dlc compile --sparse block' leaves the zero blocks of matrices out
+  2:4       the two smallest of each four neighbours that one sum reads; of a convolution, of four input channels;
+            'dlc compile --sparse 2:4' multiplies matrices of them on sparse tensor cores
   channels  whole channels, in all layers that hang together by them; --sparsity is the share of the multiplications that goes
   low-rank  each linear layer becomes two with a narrow value between them; --sparsity is the share of its multiplications that goes
 

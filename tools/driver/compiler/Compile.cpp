@@ -27,11 +27,12 @@
 #include "tools/driver/compiler/Import.h"
 #include "tools/driver/compiler/ImportAsText.h"
 #include "tools/driver/compiler/ValidatePasses.h"
-#include "tools/driver/compress/BlockStorage.h"
-#include "tools/driver/compress/Prune.h"
 #include "tools/driver/compress/Quantize.h"
 #include "tools/driver/compress/StoredWeights.h"
 #include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/compress/prune/Prune.h"
+#include "tools/driver/compress/sparse/BlockStorage.h"
+#include "tools/driver/compress/sparse/TwoOfFourStorage.h"
 #include "tools/driver/inspect/FusionRemarks.h"
 #include "tools/driver/inspect/InspectSource.h"
 #include "tools/driver/inspect/List.h"
@@ -79,7 +80,7 @@ private:
             weightFormatOf(options.quantize, options.grids),
             hasSymmetricActivations(options.grids),
             hasPerTensorWeights(options.grids),
-            options.blockSparse,
+            options.sparse,
             options.io,
             binaries.onlyGpu()};
   }
@@ -94,10 +95,10 @@ private:
   int calibrate();
   /// Fits the few bits that weights are to be stored in.
   int fitWeights();
-  /// Counts the blocks of weights that are not zero, for store-blocks.
-  int countBlocks();
-  /// Says what store-blocks did, and keeps other weights out of the file if it did anything.
-  void finishBlocks();
+  /// Counts the zeros of weights, for the pass that leaves them out.
+  int countZeros();
+  /// Says what that pass did, and keeps other weights out of the file if it did anything.
+  void finishZeros();
   /// Whether the integers that the phase `compress` makes of weights take their place in the file.
   bool storesIntegers() const {
     return options.noRefit && (options.quantize == "int8" || options.quantize == "dynamic");
@@ -131,7 +132,7 @@ private:
   MeasuredPlans plans;
   OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
   std::string reference;          // a CPU program of the model in f32, before --quantize
-  int64_t productWeights = 0;     // that --block-sparse looked at
+  int64_t productWeights = 0;     // that --sparse looked at
   std::string report;             // what --quantize did, for --report
   codegen::GeneratedCode code;
   Phase first = Phase::import, last = Phase::package;
@@ -250,24 +251,28 @@ int Compilation::calibrate() {
   return writeReport(calibration.asJson());
 }
 
-int Compilation::countBlocks() {
-  if (!options.blockSparse)
+int Compilation::countZeros() {
+  if (options.sparse == "none")
     return kOk;
   Clock::time_point started = Clock::now();
-  int code = dlc::countBlocks(*model.module, productWeights);
-  trace.addStep("count-blocks", started);
+  int code = options.sparse == "block" ? countBlocks(*model.module, productWeights)
+                                       : countFullGroups(*model.module, productWeights);
+  trace.addStep("count-zeros", started);
   return code;
 }
 
-void Compilation::finishBlocks() {
-  if (!options.blockSparse)
-    return;
-  BlockStorage storage = blockStorageOf(*model.module, productWeights);
-  if (storage.stored > 0)
-    model.module->getOperation()->setAttr(
-        "dl.fitted_by", StringAttr::get(model.context.get(), kBlockSparseCommand));
-  if (!options.quiet)
-    complain(storage.text());
+void Compilation::finishZeros() {
+  auto finish = [&](const auto &storage, const char *command) {
+    if (storage.stored > 0)
+      model.module->getOperation()->setAttr("dl.fitted_by",
+                                            StringAttr::get(model.context.get(), command));
+    if (!options.quiet)
+      complain(storage.text());
+  };
+  if (options.sparse == "block")
+    finish(blockStorageOf(*model.module, productWeights), kBlockSparseCommand);
+  else if (options.sparse == "2:4")
+    finish(twoOfFourStorageOf(*model.module, productWeights), kTwoOfFourCommand);
 }
 
 int Compilation::compileReference() {
@@ -592,7 +597,7 @@ int Compilation::run() {
         return finishDump(code);
       if (int code = prepareQuantization())
         return finishDump(code);
-      if (int code = countBlocks())
+      if (int code = countZeros())
         return finishDump(code);
     }
     if (phase == Phase::precision)
@@ -614,7 +619,7 @@ int Compilation::run() {
       if (std::string warning = plans.unusedIn(*model.module); !warning.empty())
         complain(warning);
     if (phase == Phase::fuse)
-      finishBlocks();
+      finishZeros();
     if (phase == Phase::outline && options.explain)
       remarkOnFusions(*model.module);
     if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())

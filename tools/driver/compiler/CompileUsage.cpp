@@ -143,21 +143,31 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
   return kOk;
 }
 
-static int checkBlocks(const CompileOptions &options, Phase first) {
-  if (!options.blockSparse)
+static int checkSparse(const CompileOptions &options, Phase first) {
+  if (options.sparse == "none")
     return kOk;
+  const bool isBlock = options.sparse == "block";
+  const std::string flag = "--sparse " + options.sparse;
   if (options.quantize != "none")
-    return fail(kUsage, "--block-sparse multiplies blocks of f32; expected it without --quantize");
-  if (options.precision != "f32" && options.precision != "tf32")
-    return fail(kUsage,
-                "--block-sparse multiplies blocks of f32; expected it without --precision " +
-                    options.precision);
-  if (!llvm::is_contained(options.targets, "cpu"))
-    return fail(kUsage,
-                "--block-sparse has kernels for CPUs alone; expected cpu among the targets");
+    return fail(kUsage, flag + " stores floats; expected it without --quantize");
+  const bool isNarrow = options.precision != "f32" && options.precision != "tf32";
+  if (isBlock && isNarrow)
+    return fail(kUsage, flag + " multiplies blocks of f32; expected it without --precision " +
+                            options.precision);
+  if (!isBlock && !isNarrow)
+    return fail(kUsage, flag + " multiplies f16 or bf16; expected --precision f16, bf16, mixed or "
+                               "mixed-bf16 with it");
+  const std::string target = isBlock ? "cpu" : "cuda";
+  auto isTarget = [&](const std::string &name) {
+    return name == target || (!isBlock && llvm::StringRef(name).starts_with("sm_"));
+  };
+  if (llvm::none_of(options.targets, isTarget))
+    return fail(kUsage, flag + " has kernels for " + (isBlock ? "CPUs" : "GPUs") +
+                            " alone; expected " + target + " among the targets");
   if (first >= Phase::compress)
-    return fail(kUsage, "--block-sparse counts zeros before phase 'compress', which lies before "
-                        "the rest of --compile-from=" +
+    return fail(kUsage, flag +
+                            " counts zeros before phase 'compress', which lies before the rest "
+                            "of --compile-from=" +
                             options.compileFrom);
   return kOk;
 }
@@ -180,7 +190,7 @@ int checkUsage(const CompileOptions &options) {
     return code;
   if (int code = checkSignature(options, first))
     return code;
-  if (int code = checkBlocks(options, first))
+  if (int code = checkSparse(options, first))
     return code;
   return checkQuantization(options, first);
 }

@@ -67,7 +67,7 @@ FailureOr<std::vector<uint8_t>> readPackedWeight(Operation *weight, StringRef fi
     if (held == packedWeights().end())
       return emitError(weight->getLoc(), "the numbers of '")
              << name << "' were held by the compile that printed this IR; compile the model "
-             << "itself with --quantize or --block-sparse, or let dlc quantize write them to a "
+             << "itself with --quantize or --sparse, or let dlc quantize write them to a "
                 "file";
     return held->second;
   }

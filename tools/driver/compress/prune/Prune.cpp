@@ -1,18 +1,18 @@
 //===- Prune.cpp - dlc prune: the smallest weights become zero -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/Prune.h"
+#include "tools/driver/compress/prune/Prune.h"
 
 #include "frontend/Frontend.h"
 #include "frontend/arrays/InputFiles.h"
 #include "passes/Passes.h"
 #include "tools/driver/calibrate/CalibratedPruning.h"
 #include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/PruneChannels.h"
-#include "tools/driver/compress/PruneLowRank.h"
-#include "tools/driver/compress/PruneReport.h"
-#include "tools/driver/compress/PrunedModel.h"
-#include "tools/driver/compress/ReorderChannels.h"
+#include "tools/driver/compress/prune/PruneChannels.h"
+#include "tools/driver/compress/prune/PruneLowRank.h"
+#include "tools/driver/compress/prune/PruneReport.h"
+#include "tools/driver/compress/prune/PrunedModel.h"
+#include "tools/driver/compress/prune/ReorderChannels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,14 +1,14 @@
 //===- PruneChannels.cpp - dlc prune --pattern channels ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/PruneChannels.h"
+#include "tools/driver/compress/prune/PruneChannels.h"
 
 #include "passes/compress/ColumnFit.h"
 #include "passes/compress/prune/ChannelGroups.h"
 #include "tools/driver/calibrate/CalibratedPruning.h"
 #include "tools/driver/calibrate/LayerMatrix.h"
 #include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/PruneReport.h"
+#include "tools/driver/compress/prune/PruneReport.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"

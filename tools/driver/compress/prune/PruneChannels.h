@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_PRUNECHANNELS_H
 #define DLC_TOOLS_DRIVER_PRUNECHANNELS_H
 
-#include "tools/driver/compress/PrunedModel.h"
+#include "tools/driver/compress/prune/PrunedModel.h"
 
 namespace dlc {
 

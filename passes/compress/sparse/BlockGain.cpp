@@ -1,7 +1,7 @@
 //===- BlockGain.cpp - What a product is estimated to gain without blocks of zeros -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/prune/BlockGain.h"
+#include "passes/compress/sparse/BlockGain.h"
 
 #include "ir/machine/CpuModel.h"
 #include "passes/compress/prune/BlockMask.h"
@@ -12,30 +12,16 @@ using namespace mlir;
 
 namespace dlc {
 
-bool mayGainByBlocks(const BlockWeight &weight, int64_t stored) {
-  return static_cast<double>(stored) <=
-         (1 - kLeastZeroBlocks) * static_cast<double>(weight.blocks());
+static_assert(dl::BlockSparseLinearOp::kPanel == kBlockRows,
+              "dlc prune --pattern block makes the blocks zero that the op leaves out");
+
+int64_t blocksOf(const MatrixWeight &weight) {
+  return static_cast<int64_t>(llvm::divideCeil(weight.rows, kBlockRows)) * weight.columns;
 }
 
-/// Rows that share the numbers of a product; nullopt where the data say how many.
-static std::optional<double> rowsOf(const BlockProduct &product) {
-  auto module = product.op->getParentOfType<ModuleOp>();
-  SmallVector<dl::Range> symbols = dl::symbolRanges(module);
-  for (dl::Range &symbol : symbols)
-    if (symbol.usual == 0)
-      symbol.usual = std::max<int64_t>(1, symbol.min);
-  dl::Dims dims = dl::getDims(cast<RankedTensorType>(product.op->getResult(0).getType()));
-  if (dl::mentions(dims, dl::countedSymbols(module)))
-    return std::nullopt;
-  double rows = 1;
-  for (auto [place, dim] : llvm::enumerate(dims)) {
-    auto size = dl::usualOf(dim, symbols);
-    if (!size)
-      return std::nullopt;
-    if (place != product.dim)
-      rows *= static_cast<double>(*size);
-  }
-  return rows;
+bool mayGainByBlocks(const MatrixWeight &weight, int64_t stored) {
+  return static_cast<double>(stored) <=
+         (1 - kLeastZeroBlocks) * static_cast<double>(blocksOf(weight));
 }
 
 /// Nanoseconds of arithmetic that takes `compute` beside reading `bytes` of weights: about half of
@@ -45,12 +31,12 @@ static double timeOf(const CpuModel &cpu, double compute, double bytes) {
   return std::max(compute, memory) + std::min(compute, memory) / 2;
 }
 
-std::optional<double> gainOfBlocks(const BlockWeight &weight, int64_t stored) {
+std::optional<double> gainOfBlocks(const MatrixWeight &weight, int64_t stored) {
   const CpuModel &cpu = kAvx512Vnni;
-  const double all = static_cast<double>(weight.blocks()) * kBlockRows,
+  const double all = static_cast<double>(blocksOf(weight)) * kBlockRows,
                left = static_cast<double>(stored) * kBlockRows;
   double before = 0, after = 0;
-  for (const BlockProduct &product : weight.products) {
+  for (const MatrixProduct &product : weight.products) {
     auto rows = rowsOf(product);
     if (!rows)
       return std::nullopt;

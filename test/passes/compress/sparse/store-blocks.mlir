@@ -131,6 +131,32 @@ func.func @factors(%x: tensor<8x64xf32>) -> (tensor<8x30xf32>, tensor<30x32xf32>
 
 // -----
 
+// A product in f16 of a weight of f32, products of two dtypes, and a factor for each column.
+// CHECK-LABEL: @narrow
+// CHECK-NOT: block_sparse
+// WHY: remark: weight 'half' is multiplied whole on cpu: products read it in another dtype than f32
+// WHY: remark: weight 'two' is multiplied whole on cpu: products of several dtypes read it
+// WHY: remark: weight 'scaled' is multiplied whole on cpu: a factor for each column multiplies it
+module { module @cpu {
+func.func @narrow(%h: tensor<8x64xf16>, %x: tensor<8x64xf32>) -> (tensor<8x32xf16>, tensor<8x32xf16>, tensor<8x32xf32>, tensor<8x32xf32>) {
+  %half = dl.weight "half" {dl.stored_blocks = 1 : i64} : tensor<32x64xf32>
+  %two = dl.weight "two" {dl.stored_blocks = 1 : i64} : tensor<32x64xf32>
+  %scaled = dl.weight "scaled" {dl.stored_blocks = 1 : i64} : tensor<64x32xf32>
+  %0 = dl.cast %half {dtype = f16} : (tensor<32x64xf32>) -> tensor<32x64xf16>
+  %1 = dl.linear %h, %0 : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
+  %2 = dl.cast %two {dtype = f16} : (tensor<32x64xf32>) -> tensor<32x64xf16>
+  %3 = dl.linear %h, %2 : (tensor<8x64xf16>, tensor<32x64xf16>) -> tensor<8x32xf16>
+  %4 = dl.linear %x, %two : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+  %g = dl.weight "g" : tensor<64x1xf32>
+  %s = dl.broadcast %g : (tensor<64x1xf32>) -> tensor<64x32xf32>
+  %m = dl.mul %scaled, %s : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %5 = dl.matmul %x, %m : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  return %1, %3, %4, %5 : tensor<8x32xf16>, tensor<8x32xf16>, tensor<8x32xf32>, tensor<8x32xf32>
+}
+} }
+
+// -----
+
 // The data say how many rows there are.
 // CHECK-LABEL: @counted
 // CHECK-NOT: block_sparse

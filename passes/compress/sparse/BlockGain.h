@@ -4,9 +4,20 @@
 #ifndef DLC_PASSES_COMPRESS_BLOCKGAIN_H
 #define DLC_PASSES_COMPRESS_BLOCKGAIN_H
 
-#include "passes/compress/prune/BlockWeights.h"
+#include "passes/compress/sparse/MatrixWeights.h"
 
 namespace dlc {
+
+/// The suffixes of a weight's name in the names of the tensors that store-blocks makes of it, beside
+/// kValuesSuffix.
+inline constexpr llvm::StringLiteral kColumnsSuffix = ".columns", kStartsSuffix = ".starts",
+                                     kPanelsSuffix = ".panels";
+/// An attribute of a dl.weight whose numbers the driver has read: i64, how many of its blocks are
+/// not zero.
+inline constexpr llvm::StringLiteral kStoredBlocks = "dl.stored_blocks";
+
+/// Blocks of BlockMask.h's size that it has.
+int64_t blocksOf(const MatrixWeight &weight);
 
 /// The least part of the blocks that has to be zero. Measured on one core of an AMD EPYC with
 /// AVX-512, dense and block-sparse kernels by turns in one process, least processor time of 36 runs
@@ -26,12 +37,12 @@ namespace dlc {
 inline constexpr double kLeastZeroBlocks = 0.2;
 
 /// Whether that part is zero where `stored` blocks are not.
-bool mayGainByBlocks(const BlockWeight &weight, int64_t stored);
+bool mayGainByBlocks(const MatrixWeight &weight, int64_t stored);
 
 /// How many times as fast all products of the weight are estimated to be on the CPU where `stored`
 /// of its blocks are multiplied in place of all of it; nullopt where the data say how large a
 /// product is. Symbols have their usual sizes, else their smallest.
-std::optional<double> gainOfBlocks(const BlockWeight &weight, int64_t stored);
+std::optional<double> gainOfBlocks(const MatrixWeight &weight, int64_t stored);
 
 } // namespace dlc
 

@@ -1,7 +1,7 @@
 //===- ReorderChannels.cpp - Channels change places before zeros are chosen --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/ReorderChannels.h"
+#include "tools/driver/compress/prune/ReorderChannels.h"
 
 #include "passes/compress/prune/ChannelGroups.h"
 #include "passes/compress/prune/ChannelOrder.h"

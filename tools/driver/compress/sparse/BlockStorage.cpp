@@ -1,11 +1,11 @@
 //===- BlockStorage.cpp - Weights without their blocks of zeros ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/BlockStorage.h"
+#include "tools/driver/compress/sparse/BlockStorage.h"
 
 #include "ir/analysis/CostModel.h"
-#include "passes/compress/prune/BlockGain.h"
 #include "passes/compress/prune/BlockMask.h"
+#include "passes/compress/sparse/BlockGain.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/WeightReader.h"
 
@@ -27,11 +27,11 @@ struct StoredBlocks {
   std::vector<int32_t> starts;          // of each panel in `columns`, and the end of the last one
   std::vector<uint8_t> values;          // kBlockRows f32 for each block, 0 after the last row
 
-  StoredBlocks(const BlockWeight &weight, ArrayRef<uint8_t> bytes);
+  StoredBlocks(const MatrixWeight &weight, ArrayRef<uint8_t> bytes);
 };
 } // namespace
 
-StoredBlocks::StoredBlocks(const BlockWeight &weight, ArrayRef<uint8_t> bytes) {
+StoredBlocks::StoredBlocks(const MatrixWeight &weight, ArrayRef<uint8_t> bytes) {
   uint32_t block[kBlockRows];
   starts.push_back(0);
   for (int64_t first = 0; first < weight.rows; first += kBlockRows) {
@@ -65,11 +65,11 @@ static std::vector<uint8_t> bytesOf(ArrayRef<int32_t> numbers) {
 
 int countBlocks(ModuleOp module, int64_t &found) {
   for (auto function : module.getOps<func::FuncOp>())
-    for (const BlockWeight &weight : findBlockWeights(function)) {
+    for (const MatrixWeight &weight : findMatrixWeights(function)) {
       auto op = weight.op;
       ++found;
       // Blocks are numbered in 32 bits.
-      if (!weight.whyDense.empty() || !op.getFile() || weight.blocks() > INT32_MAX)
+      if (!weight.whyDense.empty() || !op.getFile() || blocksOf(weight) > INT32_MAX)
         continue;
       auto bytes = readWeightBytes(op);
       if (failed(bytes))
@@ -113,8 +113,7 @@ BlockStorage blockStorageOf(ModuleOp module, int64_t found) {
 
 std::string BlockStorage::text() const {
   std::string text =
-      llvm::formatv("block-sparse: {0} of {1} weights without their blocks of zeros", stored, found)
-          .str();
+      llvm::formatv("block: {0} of {1} weights without their blocks of zeros", stored, found).str();
   if (stored > 0)
     text += llvm::formatv("; {0:N} bytes became {1:N}", bytesBefore, bytesAfter).str();
   else

@@ -1,13 +1,13 @@
 //===- PruneLowRank.cpp - dlc prune --pattern low-rank -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/PruneLowRank.h"
+#include "tools/driver/compress/prune/PruneLowRank.h"
 
 #include "passes/compress/prune/ChannelGroups.h"
 #include "passes/compress/prune/LowRank.h"
 #include "tools/driver/calibrate/LayerMatrix.h"
 #include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/PruneReport.h"
+#include "tools/driver/compress/prune/PruneReport.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"

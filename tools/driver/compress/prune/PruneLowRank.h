@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_PRUNELOWRANK_H
 #define DLC_TOOLS_DRIVER_PRUNELOWRANK_H
 
-#include "tools/driver/compress/PrunedModel.h"
+#include "tools/driver/compress/prune/PrunedModel.h"
 
 namespace dlc {
 

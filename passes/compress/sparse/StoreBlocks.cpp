@@ -5,8 +5,8 @@
 #include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"
 #include "passes/compress/StoredPart.h"
-#include "passes/compress/prune/BlockGain.h"
 #include "passes/compress/prune/BlockMask.h"
+#include "passes/compress/sparse/BlockGain.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,24 +33,29 @@ public:
 
 private:
   void runOnOperation() override;
-  std::string whyWhole(const BlockWeight &weight, int64_t stored, std::string &gain) const;
-  StoredTensors store(const BlockWeight &weight, int64_t stored);
-  void replace(const BlockProduct &product, const BlockWeight &weight, StoredTensors tensors);
+  std::string whyWhole(const MatrixWeight &weight, int64_t stored, std::string &gain) const;
+  StoredTensors store(const MatrixWeight &weight, int64_t stored);
+  void replace(const MatrixProduct &product, const MatrixWeight &weight, StoredTensors tensors);
 };
 
 } // namespace
 
 /// "43.8 %" of the blocks are zero.
-static std::string shareText(const BlockWeight &weight, int64_t stored) {
-  const double zeros = 1 - static_cast<double>(stored) / static_cast<double>(weight.blocks());
+static std::string shareText(const MatrixWeight &weight, int64_t stored) {
+  const double zeros = 1 - static_cast<double>(stored) / static_cast<double>(blocksOf(weight));
   return llvm::formatv("{0:F1} %", 100 * zeros).str();
 }
 
 /// A part of a sentence, empty where blocks are faster: `gain` says then by how much.
-std::string StoreBlocks::whyWhole(const BlockWeight &weight, int64_t stored,
+std::string StoreBlocks::whyWhole(const MatrixWeight &weight, int64_t stored,
                                   std::string &gain) const {
   if (!weight.whyDense.empty())
     return weight.whyDense;
+  if (weight.rows % kBlockRows != 0 &&
+      llvm::any_of(weight.products, [](const MatrixProduct &product) { return !!product.scale; }))
+    return "a factor for each row multiplies it, and its rows fill no whole blocks";
+  if (!weight.element.isF32())
+    return "products read it in another dtype than f32";
   auto times = gainOfBlocks(weight, stored);
   if (!times)
     return "the data say how large a product with it is";
@@ -60,7 +65,7 @@ std::string StoreBlocks::whyWhole(const BlockWeight &weight, int64_t stored,
   return "too few of its blocks are zero, " + shareText(weight, stored) + " (" + gain + ")";
 }
 
-StoredTensors StoreBlocks::store(const BlockWeight &weight, int64_t stored) {
+StoredTensors StoreBlocks::store(const MatrixWeight &weight, int64_t stored) {
   Builder types(&getContext());
   const auto panels = static_cast<int64_t>(llvm::divideCeil(weight.rows, kBlockRows));
   // A tensor has an element at least.
@@ -70,7 +75,7 @@ StoredTensors StoreBlocks::store(const BlockWeight &weight, int64_t stored) {
           storedPart(weight.op, kStartsSuffix, {panels + 1}, types.getI32Type())};
 }
 
-void StoreBlocks::replace(const BlockProduct &product, const BlockWeight &weight,
+void StoreBlocks::replace(const MatrixProduct &product, const MatrixWeight &weight,
                           StoredTensors tensors) {
   Operation *op = product.op;
   dl::Builder builder(op);
@@ -101,10 +106,10 @@ void StoreBlocks::runOnOperation() {
     return signalPassFailure();
   if (!oracle->multipliesStoredBlocks() || function.isExternal())
     return;
-  for (const BlockWeight &weight : findBlockWeights(function)) {
+  for (const MatrixWeight &weight : findMatrixWeights(function)) {
     auto op = weight.op;
     auto counted = op->getAttrOfType<IntegerAttr>(kStoredBlocks);
-    const int64_t stored = counted ? counted.getInt() : weight.blocks();
+    const int64_t stored = counted ? counted.getInt() : blocksOf(weight);
     std::string gain, why = counted || !weight.whyDense.empty()
                                 ? whyWhole(weight, stored, gain)
                                 : "its numbers are not known when the model is compiled";
@@ -123,7 +128,7 @@ void StoreBlocks::runOnOperation() {
       remark() << "stored without its blocks of zeros on cpu: " << shareText(weight, stored)
                << " of them (" << gain << ")";
     StoredTensors tensors = store(weight, stored);
-    for (const BlockProduct &product : weight.products)
+    for (const MatrixProduct &product : weight.products)
       replace(product, weight, tensors);
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))

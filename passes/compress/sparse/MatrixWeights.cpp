@@ -1,33 +1,24 @@
-//===- BlockWeights.cpp - Weights that can be stored without their blocks of zeros -----*- C++ -*-===//
+//===- MatrixWeights.cpp - Weights that products read as matrices -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/prune/BlockWeights.h"
+#include "passes/compress/sparse/MatrixWeights.h"
 
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/contraction/DLContraction.h"
-#include "passes/compress/prune/BlockMask.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace dlc {
 
-static_assert(dl::BlockSparseLinearOp::kPanel == kBlockRows,
-              "dlc prune --pattern block makes the blocks zero that the op leaves out");
-
-int64_t BlockWeight::blocks() const {
-  return static_cast<int64_t>(llvm::divideCeil(rows, kBlockRows)) * columns;
-}
-
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {
 /// Follows a weight to all that reads it.
-class BlockReaders {
+class MatrixReaders {
 public:
-  BlockReaders(BlockWeight &found, WeightDependence &weights) : found(found), weights(weights) {}
+  MatrixReaders(MatrixWeight &found, WeightDependence &weights) : found(found), weights(weights) {}
 
   /// `value` is the weight or, with `isTurned`, its transpose, times `scale` where there is one.
   void follow(Value value, bool isTurned, Value scale);
@@ -35,29 +26,33 @@ public:
 private:
   bool addMatrixProduct(OpOperand &use, bool isTurned, Value scale);
   bool addConvolution(OpOperand &use, Value scale);
-  void add(BlockProduct product, int64_t rows, int64_t columns, bool isTransposed);
+  void add(MatrixProduct product, int64_t rows, int64_t columns, bool isTransposed);
   void keep(const Twine &why) {
     if (found.whyDense.empty())
       found.whyDense = why.str();
   }
 
-  BlockWeight &found;
+  MatrixWeight &found;
   WeightDependence &weights;
 };
 } // namespace
 
-void BlockReaders::add(BlockProduct product, int64_t rows, int64_t columns, bool isTransposed) {
+void MatrixReaders::add(MatrixProduct product, int64_t rows, int64_t columns, bool isTransposed) {
   if (!found.products.empty() && isTransposed != found.isTransposed)
     keep("products sum along both of its dims");
-  if (product.scale && (isTransposed || rows % kBlockRows != 0))
-    keep("a factor for each row multiplies it, and its rows fill no whole blocks");
+  if (product.scale && isTransposed)
+    keep("a factor for each column multiplies it");
+  Type element = typeOf(product.op->getOperand(1)).getElementType();
+  if (!found.products.empty() && element != found.element)
+    keep("products of several dtypes read it");
+  found.element = element;
   found.isTransposed = isTransposed;
   found.rows = rows;
   found.columns = columns;
   found.products.push_back(std::move(product));
 }
 
-bool BlockReaders::addMatrixProduct(OpOperand &use, bool isTurned, Value scale) {
+bool MatrixReaders::addMatrixProduct(OpOperand &use, bool isTurned, Value scale) {
   Operation *op = use.getOwner();
   if (use.getOperandNumber() != 1 || !isa<dl::LinearOp, dl::MatmulOp, dl::ContractOp>(op))
     return false;
@@ -85,14 +80,14 @@ bool BlockReaders::addMatrixProduct(OpOperand &use, bool isTurned, Value scale) 
   return true;
 }
 
-bool BlockReaders::addConvolution(OpOperand &use, Value scale) {
+bool MatrixReaders::addConvolution(OpOperand &use, Value scale) {
   Operation *op = use.getOwner();
   if (use.getOperandNumber() != 1)
     return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<dl::Conv1dOp, dl::Conv2dOp, dl::Conv3dOp>([&](auto conv) {
         ArrayRef<int64_t> shape = typeOf(use.get()).getShape();
-        BlockProduct product{op, 1, {}, scale};
+        MatrixProduct product{op, 1, {}, scale};
         if (llvm::any_of(conv.getStride(), [](int64_t stride) { return stride > 1; })) {
           product.steps = {1, 1};
           llvm::append_range(product.steps, conv.getStride());
@@ -109,12 +104,16 @@ bool BlockReaders::addConvolution(OpOperand &use, Value scale) {
       .Default([](Operation *) { return false; });
 }
 
-void BlockReaders::follow(Value value, bool isTurned, Value scale) {
+void MatrixReaders::follow(Value value, bool isTurned, Value scale) {
   for (OpOperand &use : value.getUses()) {
     Operation *op = use.getOwner();
     if (auto permute = dyn_cast<dl::PermuteOp>(op);
         permute && !scale && permute.getDims() == ArrayRef<int64_t>{1, 0}) {
       follow(permute, !isTurned, scale);
+      continue;
+    }
+    if (isa<dl::CastOp>(op) && typeOf(value).getElementType().isF32()) {
+      follow(op->getResult(0), isTurned, scale);
       continue;
     }
     auto product = dyn_cast<dl::MulOp>(op);
@@ -135,24 +134,44 @@ void BlockReaders::follow(Value value, bool isTurned, Value scale) {
   }
 }
 
-std::vector<BlockWeight> findBlockWeights(func::FuncOp function) {
-  std::vector<BlockWeight> all;
+std::vector<MatrixWeight> findMatrixWeights(func::FuncOp function) {
+  std::vector<MatrixWeight> all;
   WeightDependence weights;
   for (auto op : function.front().getOps<dl::WeightOp>()) {
     auto type = typeOf(op.getY());
     if (type.getRank() < 2 || !type.getElementType().isF32() || !type.hasStaticShape() ||
         type.getNumElements() == 0)
       continue;
-    BlockWeight found{op, false, 0, 0, {}, {}};
-    BlockReaders(found, weights).follow(op.getY(), /*isTurned=*/false, /*scale=*/{});
+    MatrixWeight found{op, false, 0, 0, {}, {}, {}};
+    MatrixReaders(found, weights).follow(op.getY(), /*isTurned=*/false, /*scale=*/{});
     // What depends on weights alone is computed once, at load.
-    for (const BlockProduct &product : found.products)
+    for (const MatrixProduct &product : found.products)
       if (found.whyDense.empty() && weights.dependsOnWeightsAlone(product.op->getOperand(0)))
         found.whyDense = "a product of weights reads it";
     if (!found.products.empty())
       all.push_back(std::move(found));
   }
   return all;
+}
+
+std::optional<double> rowsOf(const MatrixProduct &product) {
+  auto module = product.op->getParentOfType<ModuleOp>();
+  SmallVector<dl::Range> symbols = dl::symbolRanges(module);
+  for (dl::Range &symbol : symbols)
+    if (symbol.usual == 0)
+      symbol.usual = std::max<int64_t>(1, symbol.min);
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(product.op->getResult(0).getType()));
+  if (dl::mentions(dims, dl::countedSymbols(module)))
+    return std::nullopt;
+  double rows = 1;
+  for (auto [place, dim] : llvm::enumerate(dims)) {
+    auto size = dl::usualOf(dim, symbols);
+    if (!size)
+      return std::nullopt;
+    if (place != product.dim)
+      rows *= static_cast<double>(*size);
+  }
+  return rows;
 }
 
 } // namespace dlc

@@ -1,4 +1,4 @@
-"""block_sparse.py FOLDER: dlc compile --block-sparse on models whose weights have blocks of zeros, against NumPy in double precision: results on the CPU and on
+"""block_sparse.py FOLDER: dlc compile --sparse block on models whose weights have blocks of zeros, against NumPy in double precision: results on the CPU and on
 emulated CUDA, bytes in the file, what --explain and dlc inspect say, and what dlc compile and dlc refit refuse."""
 import os
 import sys
@@ -131,17 +131,17 @@ def refused(what, status, said, *arguments):
 write("pruned", MODEL, ARRAYS)
 write("images", IMAGES, IMAGE_ARRAYS)
 
-said = compile_model("pruned", "--target", "cpu", "--block-sparse", "-o", "blocks.bin")
-expect("line", said.splitlines()[-1].split(";")[0], "block-sparse: 4 of 5 weights without their blocks of zeros")
+said = compile_model("pruned", "--target", "cpu", "--sparse", "block", "-o", "blocks.bin")
+expect("line", said.splitlines()[-1].split(";")[0], "block: 4 of 5 weights without their blocks of zeros")
 compile_model("pruned", "--target", "cpu", "-q", "-o", "dense.bin")
-compile_model("pruned", "--target", "cpu,cuda", "--block-sparse", "-q", "-o", "both.bin")
+compile_model("pruned", "--target", "cpu,cuda", "--sparse", "block", "-q", "-o", "both.bin")
 for batch in (1, 5, 49):
     for package, device in (("blocks.bin", "cpu"), ("dense.bin", "cpu"), ("both.bin", "cpu"), ("both.bin", "cuda-emu")):
         check(package, device, numbers(batch, 77), network)
-compile_model("images", "--target", "cpu,cuda", "--block-sparse", "-q", "-o", "images.bin")
+compile_model("images", "--target", "cpu,cuda", "--sparse", "block", "-q", "-o", "images.bin")
 for batch, device in ((1, "cpu"), (3, "cpu"), (2, "cuda-emu")):
     check("images.bin", device, numbers(batch, 48, 9, 8), images)
-expect("quiet", compile_model("pruned", "--target", "cpu", "--block-sparse", "-q", "-o", "quiet.bin"), "")
+expect("quiet", compile_model("pruned", "--target", "cpu", "--sparse", "block", "-q", "-o", "quiet.bin"), "")
 
 # The file has the blocks alone: less than half of the bytes of the weights.
 kernels = dlc("inspect", "blocks.bin").stdout
@@ -149,31 +149,31 @@ expect("inspect", sum(" block_sparse " in line for line in kernels.splitlines())
 expect("size", os.path.getsize("dense.bin") - os.path.getsize("blocks.bin") > 0.6 * 4 * (150 * 77 + 48 * 150 + 77 * 48 + 40 * 77) - 40000, True)
 
 # Why a weight is stored so, or not.
-said = compile_model("images", "--target", "cpu", "--block-sparse", "--explain", "-o", "explained.bin")
+said = compile_model("images", "--target", "cpu", "--sparse", "block", "--explain", "-o", "explained.bin")
 for line in ("remark: weight 'first.weight' is stored without its blocks of zeros on cpu: ", "remark: weight 'second.weight' is stored without",
              "remark: weight 'third.weight' is multiplied whole on cpu: a convolution of several taps reads it"):
     expect(line, line in said or said, True)
-said = compile_model("pruned", "--target", "cpu", "--block-sparse", "--explain", "-o", "explained.bin")
+said = compile_model("pruned", "--target", "cpu", "--sparse", "block", "--explain", "-o", "explained.bin")
 line = "remark: weight 'dense.weight' is multiplied whole on cpu: too few of its blocks are zero, 0.0 % ("
 expect(line, line in said or said, True)
 
 # Other weights cannot take the place of blocks, even of the same ones, and can where there are none.
 refused("refit", 3, "'blocks.bin' holds weights in few bits, or without their blocks of zeros, as they were when it was compiled; make it anew from the "
-        "new weights: dlc compile MODEL --block-sparse --weights NEW.safetensors", "refit", "blocks.bin", "--weights", "pruned.safetensors")
+        "new weights: dlc compile MODEL --sparse block --weights NEW.safetensors", "refit", "blocks.bin", "--weights", "pruned.safetensors")
 save("full.safetensors", {name: numbers(*array.shape) for name, array in ARRAYS.items()})
-done = dlc("compile", "pruned.dl", "--weights", "full.safetensors", "--target", "cpu", "--block-sparse", "-o", "none.bin")
-expect("none", done.stderr.splitlines()[-1], "block-sparse: 0 of 5 weights without their blocks of zeros; --explain says why")
+done = dlc("compile", "pruned.dl", "--weights", "full.safetensors", "--target", "cpu", "--sparse", "block", "-o", "none.bin")
+expect("none", done.stderr.splitlines()[-1], "block: 0 of 5 weights without their blocks of zeros; --explain says why")
 expect("refit of none", dlc("refit", "none.bin", "--weights", "full.safetensors", "-q").returncode, 0)
 
 for what, options, message in (
-        ("quantize", ("--quantize", "w8"), "--block-sparse multiplies blocks of f32; expected it without --quantize"),
-        ("precision", ("--precision", "f16"), "--block-sparse multiplies blocks of f32; expected it without --precision f16"),
-        ("target", ("--target", "cuda"), "--block-sparse has kernels for CPUs alone; expected cpu among the targets")):
-    refused(what, 2, message, "compile", "pruned.dl", "--block-sparse", *options, "-o", "no.bin")
+        ("quantize", ("--quantize", "w8"), "--sparse block stores floats; expected it without --quantize"),
+        ("precision", ("--precision", "f16"), "--sparse block multiplies blocks of f32; expected it without --precision f16"),
+        ("target", ("--target", "cuda"), "--sparse block has kernels for CPUs alone; expected cpu among the targets")):
+    refused(what, 2, message, "compile", "pruned.dl", "--sparse", "block", *options, "-o", "no.bin")
 compile_model("pruned", "--target", "cpu", "--compile-to=layout", "-o", "layout.mlir")
-refused("phase", 2, "--block-sparse counts zeros before phase 'compress', which lies before the rest of --compile-from=layout", "compile", "layout.mlir",
-        "--compile-from=layout", "--block-sparse", "-o", "no.bin")
-compile_model("pruned", "--target", "cpu", "--block-sparse", "-q", "--compile-to=fuse", "-o", "fused.mlir")
+refused("phase", 2, "--sparse block counts zeros before phase 'compress', which lies before the rest of --compile-from=layout", "compile", "layout.mlir",
+        "--compile-from=layout", "--sparse", "block", "-o", "no.bin")
+compile_model("pruned", "--target", "cpu", "--sparse", "block", "-q", "--compile-to=fuse", "-o", "fused.mlir")
 refused("go on", 1, ".values' were held by the compile that printed this IR", "compile", "fused.mlir", "--compile-from=fuse", "--target", "cpu",
         "-o", "no.bin")
 expect("nothing was written", os.path.exists("no.bin"), False)

@@ -1,7 +1,7 @@
 //===- PrunedModel.cpp - A model whose weights change, and its files ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/PrunedModel.h"
+#include "tools/driver/compress/prune/PrunedModel.h"
 
 #include "frontend/Frontend.h"
 #include "frontend/SiblingFile.h"

@@ -1,8 +1,8 @@
-//===- BlockWeights.h - Weights that can be stored without their blocks of zeros --------*- C++ -*-===//
+//===- MatrixWeights.h - Weights that products read as matrices -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_BLOCKWEIGHTS_H
-#define DLC_PASSES_COMPRESS_BLOCKWEIGHTS_H
+#ifndef DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
+#define DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
 
 #include "ir/dl/DLOps.h"
 
@@ -13,15 +13,11 @@
 
 namespace dlc {
 
-/// The suffixes of a weight's name in the names of the tensors that store-blocks makes of it.
-inline constexpr llvm::StringLiteral kValuesSuffix = ".values", kColumnsSuffix = ".columns",
-                                     kStartsSuffix = ".starts", kPanelsSuffix = ".panels";
-/// An attribute of a dl.weight whose numbers the driver has read: i64, how many of its blocks are
-/// not zero.
-inline constexpr llvm::StringLiteral kStoredBlocks = "dl.stored_blocks";
+/// The suffix of a weight's name in the name of the numbers that are stored of it.
+inline constexpr llvm::StringLiteral kValuesSuffix = ".values";
 
 /// One product with a weight as the rows of a matrix.
-struct BlockProduct {
+struct MatrixProduct {
   mlir::Operation *op;
   unsigned dim;                     // of x that is summed over, and of the rows in the result
   llvm::SmallVector<int64_t> steps; // along the dims of x; empty: all 1
@@ -29,17 +25,16 @@ struct BlockProduct {
 };
 
 /// A weight of f32 that products read as a matrix [rows, columns], where sums run along the
-/// columns.
-struct BlockWeight {
+/// columns; in another dtype, where all of them read it cast to that.
+struct MatrixWeight {
   dl::WeightOp op;
   bool isTransposed = false; // it lies as [columns, rows]
   int64_t rows = 0, columns = 0;
-  std::vector<BlockProduct> products;
-  /// Why blocks cannot take its place, a part of a sentence; empty where they can.
+  mlir::Type element; // that products multiply
+  std::vector<MatrixProduct> products;
+  /// Why nothing else can take the matrix's place, a part of a sentence; empty where something can.
   std::string whyDense;
 
-  /// Blocks of BlockMask.h's size that it has.
-  int64_t blocks() const;
   /// Where the number at `row` and `column` lies in the weight.
   int64_t placeOf(int64_t row, int64_t column) const {
     return isTransposed ? column * rows + row : row * columns + column;
@@ -47,10 +42,14 @@ struct BlockWeight {
 };
 
 /// Each dl.weight of f32 that a linear layer, a matrix product or a convolution multiplies by, in
-/// program order: also through a permute, and through the factor for each row that fold-batch-norm
-/// leaves.
-std::vector<BlockWeight> findBlockWeights(mlir::func::FuncOp function);
+/// program order: also through a permute, through the factor for each row that fold-batch-norm
+/// leaves, and after these through a cast.
+std::vector<MatrixWeight> findMatrixWeights(mlir::func::FuncOp function);
+
+/// Rows that share the numbers of a product; nullopt where the data say how many. Symbols have their
+/// usual sizes, else their smallest.
+std::optional<double> rowsOf(const MatrixProduct &product);
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_BLOCKWEIGHTS_H
+#endif // DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H

@@ -1,7 +1,7 @@
 //===- PruneReport.cpp - What dlc prune did, for people and programs -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/PruneReport.h"
+#include "tools/driver/compress/prune/PruneReport.h"
 
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/Json.h"

@@ -11,7 +11,7 @@ namespace dlc {
 
 /// The command that `dlc refit` names where it refuses to put other weights into the file.
 inline constexpr const char *kBlockSparseCommand =
-    "dlc compile MODEL --block-sparse --weights NEW.safetensors";
+    "dlc compile MODEL --sparse block --weights NEW.safetensors";
 
 /// Before the phase that splits the targets: counts the blocks that are not zero of each weight
 /// that the pass store-blocks may store so, writes the count to it, and holds what would take its
@@ -23,7 +23,7 @@ int countBlocks(mlir::ModuleOp module, int64_t &found);
 struct BlockStorage {
   int64_t found = 0, stored = 0;           // weights, and those of them without blocks of zeros
   int64_t bytesBefore = 0, bytesAfter = 0; // of the latter
-  /// "block-sparse: 2 of 4 weights without their blocks of zeros; 9,437,184 bytes became 2,005,012"
+  /// "block: 2 of 4 weights without their blocks of zeros; 9,437,184 bytes became 2,005,012"
   std::string text() const;
 };
 /// That of `module`, after store-blocks has run.

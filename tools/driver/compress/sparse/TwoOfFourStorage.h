@@ -1,0 +1,34 @@
+//===- TwoOfFourStorage.h - Two of each four neighbours of a weight ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
+#define DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace dlc {
+
+/// The command that `dlc refit` names where it refuses to put other weights into the file.
+inline constexpr const char *kTwoOfFourCommand =
+    "dlc compile MODEL --sparse 2:4 --weights NEW.safetensors";
+
+/// Before the phase that splits the targets: counts the groups of four neighbours of each weight that
+/// have more than two numbers, for the pass store-two-of-four, writes the count to the weight, and
+/// holds what would take its place (WeightReader.h). `found` grows by the number of weights of f32
+/// that products read. An ExitCode; all but kOk are reported.
+int countFullGroups(mlir::ModuleOp module, int64_t &found);
+
+/// The result of store-two-of-four, in weights and bytes.
+struct TwoOfFourStorage {
+  int64_t found = 0, stored = 0;           // weights, and those of them of which two of four are
+  int64_t bytesBefore = 0, bytesAfter = 0; // of the latter
+  /// "2:4: 12 of 14 weights as two of each four numbers; 9,437,184 bytes became 5,013,504"
+  std::string text() const;
+};
+/// That of `module`, after store-two-of-four has run.
+TwoOfFourStorage twoOfFourStorageOf(mlir::ModuleOp module, int64_t found);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
