@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dlc::hardware {
@@ -71,6 +72,66 @@ private:
   cuda::Stream queue = nullptr;
   std::map<const char *, cuda::Module> modules; ///< by their text
   std::vector<cuda::DevicePtr> blocks;
+};
+
+/// The arguments of a launch, as the driver takes them.
+class Arguments {
+public:
+  Arguments(Gpu &gpu) : gpu(gpu) { values.reserve(16); }
+  template <class T> Arguments &input(const std::vector<T> &data) {
+    return pointer(data.data(), data.size() * sizeof(T));
+  }
+  /// Memory filled with `byte`; what it holds afterwards belongs to the answer.
+  Arguments &output(size_t bytes, char byte = 0x5a) {
+    std::vector<char> fill(bytes, byte);
+    pointer(fill.data(), bytes);
+    outputs.push_back({cuda::DevicePtr(values.back()), bytes});
+    return *this;
+  }
+  Arguments &number(int32_t value) {
+    values.push_back(uint32_t(value));
+    return *this;
+  }
+  Arguments &map(const TensorMap &map) {
+    maps.push_back(map);
+    mapAt.push_back(values.size());
+    values.push_back(0);
+    return *this;
+  }
+
+  rt::Status launch(cuda::Function function, const Gpu::Launch &how, std::vector<char> &answer) {
+    DLC_TRY(status);
+    std::vector<void *> parameters;
+    for (uint64_t &value : values)
+      parameters.push_back(&value);
+    for (size_t i = 0; i < maps.size(); ++i)
+      parameters[mapAt[i]] = &maps[i];
+    DLC_TRY(gpu.enqueue(function, how, parameters.data()));
+    for (auto &[address, bytes] : outputs) {
+      size_t begin = answer.size();
+      answer.resize(begin + bytes);
+      DLC_TRY(gpu.download(address, answer.data() + begin, bytes));
+    }
+    return {};
+  }
+
+  Gpu &gpu;
+  cuda::DevicePtr last() const { return cuda::DevicePtr(values.back()); }
+  rt::Status status;
+
+private:
+  Arguments &pointer(const void *data, size_t bytes) {
+    auto address = gpu.upload(data, bytes);
+    if (address.failed() && !status.failed())
+      status = address.status();
+    values.push_back(address.failed() ? 0 : *address);
+    return *this;
+  }
+
+  std::vector<uint64_t> values;
+  std::vector<TensorMap> maps;
+  std::vector<size_t> mapAt;
+  std::vector<std::pair<cuda::DevicePtr, size_t>> outputs;
 };
 
 } // namespace dlc::hardware

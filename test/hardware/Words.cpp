@@ -19,7 +19,6 @@ extern const File deviceHeaders[], testKernels[], wordKernels[];
 
 using namespace dlc;
 using namespace dlc::hardware;
-using cuda::DevicePtr;
 using rt::Status;
 
 cuda::KernelText hardware::textOf(const std::string &name) {
@@ -142,66 +141,6 @@ static std::vector<uint32_t> factors(Packed format, size_t words, unsigned seed,
 //===- Launches -----------------------------------------------------------===//
 
 namespace {
-
-/// The arguments of a launch, as the driver takes them.
-class Arguments {
-public:
-  Arguments(Gpu &gpu) : gpu(gpu) { values.reserve(16); }
-  template <class T> Arguments &input(const std::vector<T> &data) {
-    return pointer(data.data(), data.size() * sizeof(T));
-  }
-  /// Memory filled with `byte`; what it holds afterwards belongs to the answer.
-  Arguments &output(size_t bytes, char byte = 0x5a) {
-    std::vector<char> fill(bytes, byte);
-    pointer(fill.data(), bytes);
-    outputs.push_back({DevicePtr(values.back()), bytes});
-    return *this;
-  }
-  Arguments &number(int32_t value) {
-    values.push_back(uint32_t(value));
-    return *this;
-  }
-  Arguments &map(const TensorMap &map) {
-    maps.push_back(map);
-    mapAt.push_back(values.size());
-    values.push_back(0);
-    return *this;
-  }
-
-  Status launch(cuda::Function function, const Gpu::Launch &how, std::vector<char> &answer) {
-    DLC_TRY(status);
-    std::vector<void *> parameters;
-    for (uint64_t &value : values)
-      parameters.push_back(&value);
-    for (size_t i = 0; i < maps.size(); ++i)
-      parameters[mapAt[i]] = &maps[i];
-    DLC_TRY(gpu.enqueue(function, how, parameters.data()));
-    for (auto &[address, bytes] : outputs) {
-      size_t begin = answer.size();
-      answer.resize(begin + bytes);
-      DLC_TRY(gpu.download(address, answer.data() + begin, bytes));
-    }
-    return {};
-  }
-
-  Gpu &gpu;
-  DevicePtr last() const { return DevicePtr(values.back()); }
-  Status status;
-
-private:
-  Arguments &pointer(const void *data, size_t bytes) {
-    auto address = gpu.upload(data, bytes);
-    if (address.failed() && !status.failed())
-      status = address.status();
-    values.push_back(address.failed() ? 0 : *address);
-    return *this;
-  }
-
-  std::vector<uint64_t> values;
-  std::vector<TensorMap> maps;
-  std::vector<size_t> mapAt;
-  std::vector<std::pair<DevicePtr, size_t>> outputs;
-};
 
 constexpr int kCount = 6000;
 
@@ -537,6 +476,8 @@ static std::vector<WordCase> makeCases() {
                    Sameness::bits,
                    true,
                    gemm90});
+  for (WordCase &word : sparseCases())
+    cases.push_back(std::move(word));
   return cases;
 }
 

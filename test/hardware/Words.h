@@ -35,6 +35,9 @@ struct WordCase {
 /// All of them, in a fixed order. Inputs are the same on each machine.
 const std::vector<WordCase> &wordCases();
 
+/// Those of products with two of each four elements, which also compare with a product of the host.
+std::vector<WordCase> sparseCases();
+
 /// The file `name` of the embedded kernels, with all device headers.
 cuda::KernelText textOf(const std::string &name);
 

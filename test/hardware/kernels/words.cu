@@ -108,3 +108,32 @@ DLC_KERNEL(32) tiles_i8i8(const u32 *a, const u32 *b, i32 *d) {
 DLC_KERNEL(32) tiles_f16(const u32 *a, const u32 *b, float *d) { tiles<dlc::f16>(a, b, d); }
 DLC_KERNEL(32) tiles_bf16(const u32 *a, const u32 *b, float *d) { tiles<dlc::bf16>(a, b, d); }
 DLC_KERNEL(32) tiles_tf32(const u32 *a, const u32 *b, float *d) { tiles<float>(a, b, d); }
+
+// 2 x 3 tiles over two times 32 steps of k; of A two of each four neighbours along k are stored.
+template <class T>
+static DLC_DEV void sparse_tiles(const u32 *a, const u32 *places, const u32 *b, float *d) {
+  int lane = (int)threadIdx.x;
+  float acc[2][3][4] = {};
+  for (int step = 0; step < 2; ++step) {
+    u32 fa[2][4], at[2], fb[3][4];
+    for (int i = 0; i < 2; ++i)
+      at[i] = places[(step * 2 + i) * 32 + lane];
+    for (int i = 0; i < 2; ++i)
+      for (int r = 0; r < 4; ++r)
+        fa[i][r] = a[((step * 2 + i) * 32 + lane) * 4 + r];
+    for (int j = 0; j < 3; ++j)
+      for (int r = 0; r < 4; ++r)
+        fb[j][r] = b[((step * 3 + j) * 32 + lane) * 4 + r];
+    dlc::mma_tile_sparse<T, 2, 3>(acc, fa, at, fb);
+  }
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 4; ++k)
+        d[((i * 3 + j) * 32 + lane) * 4 + k] = acc[i][j][k];
+}
+DLC_KERNEL(32) sparse_tiles_f16(const u32 *a, const u32 *places, const u32 *b, float *d) {
+  sparse_tiles<dlc::f16>(a, places, b, d);
+}
+DLC_KERNEL(32) sparse_tiles_bf16(const u32 *a, const u32 *places, const u32 *b, float *d) {
+  sparse_tiles<dlc::bf16>(a, places, b, d);
+}

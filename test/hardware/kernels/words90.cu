@@ -116,6 +116,41 @@ static DLC_DEV void multiply_held(u8 *memory, const u32 *a, const u32 *b, float 
     out[i * 128 + t] = d[i];
 }
 
+// Rows of 128 bytes are 128 steps of k, four products, as two of each four neighbours along k of A
+// are stored. B is two blocks of N rows, of 64 steps each. Thread t finds the places of product k
+// at places[k * 128 + t].
+template <class T, int N>
+static DLC_DEV void multiply_sparse(u8 *memory, const u32 *a, const u32 *places, const u32 *b,
+                                    float *out) {
+  int t = (int)threadIdx.x;
+  u32 *sa = (u32 *)memory, *sb = (u32 *)(memory + 8192);
+  for (int i = t; i < 2048; i += 128)
+    sa[i] = a[i];
+  for (int i = t; i < N * 64; i += 128)
+    sb[i] = b[i];
+  dlc::fence_async();
+  dlc::barrier();
+  float d[N / 2];
+  u32 at[4];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    d[i] = 1.0f; // overwritten
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    at[k] = places[k * 128 + t];
+  u64 da = dlc::wgmma_along_k(sa), db = dlc::wgmma_along_k(sb); // in units of 16 bytes
+  dlc::wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    dlc::wgmma_sparse<T, N>(d, da + k * 2, at[k], db + (k >> 1) * (N * 8) + (k & 1) * 4, k > 0);
+  dlc::wgmma_commit();
+  dlc::wgmma_wait<0>();
+  dlc::wgmma_arrived(d);
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    out[i * 128 + t] = d[i];
+}
+
 DLC_KERNEL(128) wgmma_f16_64_00(const u32 *a, const u32 *b, float *out) {
   DLC_DYN_SMEM(memory);
   multiply<dlc::f16, 64, 0, 0>(memory, a, b, out);
@@ -271,6 +306,30 @@ DLC_KERNEL(128) wgmma_tf32_128_00(const u32 *a, const u32 *b, float *out) {
 DLC_KERNEL(128) wgmma_tf32_256_00(const u32 *a, const u32 *b, float *out) {
   DLC_DYN_SMEM(memory);
   multiply<float, 256, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_sparse_f16_64(const u32 *a, const u32 *places, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_sparse<dlc::f16, 64>(memory, a, places, b, out);
+}
+DLC_KERNEL(128) wgmma_sparse_f16_128(const u32 *a, const u32 *places, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_sparse<dlc::f16, 128>(memory, a, places, b, out);
+}
+DLC_KERNEL(128) wgmma_sparse_f16_256(const u32 *a, const u32 *places, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_sparse<dlc::f16, 256>(memory, a, places, b, out);
+}
+DLC_KERNEL(128) wgmma_sparse_bf16_64(const u32 *a, const u32 *places, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_sparse<dlc::bf16, 64>(memory, a, places, b, out);
+}
+DLC_KERNEL(128) wgmma_sparse_bf16_128(const u32 *a, const u32 *places, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_sparse<dlc::bf16, 128>(memory, a, places, b, out);
+}
+DLC_KERNEL(128) wgmma_sparse_bf16_256(const u32 *a, const u32 *places, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_sparse<dlc::bf16, 256>(memory, a, places, b, out);
 }
 
 #endif
