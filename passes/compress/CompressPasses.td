@@ -83,7 +83,7 @@ def : MovesResults<"store-blocks", "inf", "of the numbers that stand in for weig
 def StoreTwoOfFour : Pass<"store-two-of-four", "::mlir::func::FuncOp"> {
   let summary = "Store two of each four neighbours of weights where sparse tensor cores are faster so";
   let description = [{
-    A weight of f32 [N, K], where the sums run along K, that has at most two numbers in each group of four neighbours along K, as `dlc prune
+    A weight [N, K] of f32, f16 or bf16, where the sums run along K, that has at most two numbers in each group of four neighbours along K, as `dlc prune
     --pattern 2:4` makes it. The driver counts the groups that have more and writes the count to each weight whose numbers it may rely
     on, as `dl.full_groups` (tools/driver/compress/sparse/TwoOfFourStorage.h). In module @cuda such a weight becomes two numbers of each group
     and their places, named after it (`.values`, `.places`); the linear layers and matrix products that read it in f16 or bf16 read

@@ -139,8 +139,9 @@ std::vector<MatrixWeight> findMatrixWeights(func::FuncOp function) {
   WeightDependence weights;
   for (auto op : function.front().getOps<dl::WeightOp>()) {
     auto type = typeOf(op.getY());
-    if (type.getRank() < 2 || !type.getElementType().isF32() || !type.hasStaticShape() ||
-        type.getNumElements() == 0)
+    Type element = type.getElementType();
+    if (type.getRank() < 2 || !(element.isF32() || element.isF16() || element.isBF16()) ||
+        !type.hasStaticShape() || type.getNumElements() == 0)
       continue;
     MatrixWeight found{op, false, 0, 0, {}, {}, {}};
     MatrixReaders(found, weights).follow(op.getY(), /*isTurned=*/false, /*scale=*/{});

@@ -24,13 +24,17 @@ struct MatrixProduct {
   mlir::Value scale;                // [rows, 1, ...], which multiplies the weight first; or null
 };
 
-/// A weight of f32 that products read as a matrix [rows, columns], where sums run along the
-/// columns; in another dtype, where all of them read it cast to that.
+/// A weight of f32, f16 or bf16 that products read as a matrix [rows, columns], where sums run along
+/// the columns: as it is, or cast.
 struct MatrixWeight {
   dl::WeightOp op;
   bool isTransposed = false; // it lies as [columns, rows]
   int64_t rows = 0, columns = 0;
   mlir::Type element; // that products multiply
+  /// In which the weight lies in its file.
+  mlir::Type stored() const {
+    return mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getElementType();
+  }
   std::vector<MatrixProduct> products;
   /// Why nothing else can take the matrix's place, a part of a sentence; empty where something can.
   std::string whyDense;
@@ -41,7 +45,7 @@ struct MatrixWeight {
   }
 };
 
-/// Each dl.weight of f32 that a linear layer, a matrix product or a convolution multiplies by, in
+/// Each dl.weight of these dtypes that a linear layer, a matrix product or a convolution multiplies by, in
 /// program order: also through a permute, through the factor for each row that fold-batch-norm
 /// leaves, and after these through a cast.
 std::vector<MatrixWeight> findMatrixWeights(mlir::func::FuncOp function);

@@ -107,6 +107,8 @@ void StoreBlocks::runOnOperation() {
   if (!oracle->multipliesStoredBlocks() || function.isExternal())
     return;
   for (const MatrixWeight &weight : findMatrixWeights(function)) {
+    if (!weight.stored().isF32())
+      continue;
     auto op = weight.op;
     auto counted = op->getAttrOfType<IntegerAttr>(kStoredBlocks);
     const int64_t stored = counted ? counted.getInt() : blocksOf(weight);

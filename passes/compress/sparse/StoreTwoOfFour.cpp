@@ -137,7 +137,7 @@ void StoreTwoOfFour::runOnOperation() {
                << ")";
     Builder types(&getContext());
     Value values =
-              storedPart(op, kValuesSuffix, {weight.rows, weight.columns / 2}, types.getF32Type()),
+              storedPart(op, kValuesSuffix, {weight.rows, weight.columns / 2}, weight.stored()),
           places = storedPart(op, kPlacesSuffix, {weight.rows, weight.columns / kStepsOfPlaces},
                               types.getIntegerType(8, /*isSigned=*/false));
     values.getDefiningOp()->setAttr(kStoredNumbers,

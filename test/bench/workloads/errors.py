@@ -40,9 +40,9 @@ def main():
         return
     print(f"Kernels of the workloads, estimated beside measured on {source['gpu']}, {source['date']}")
     errors, left_out = collections.defaultdict(list), 0
-    for name, (text, _) in table.chosen(options.names).items():
+    for name, (text, _, flags) in table.chosen(options.names).items():
         with tempfile.TemporaryDirectory() as folder:
-            now = [kernel["plan"] for kernel in table.on_hopper(estimates.kernels_of(text, folder))]
+            now = [kernel["plan"] for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=flags))]
         measured = results.get(name, {}).get("dlc", {}).get("kernels", [])
         if len(now) != len(measured):  # other fusions
             left_out += len(measured)

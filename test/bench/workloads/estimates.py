@@ -36,13 +36,13 @@ def save_zeros(model, path):
     return bool(header)
 
 
-def kernels_of(text, folder, target="cuda"):
+def kernels_of(text, folder, target="cuda", options=()):
     """What `dlc inspect` says of the kernels of a model."""
     model, weights, package = (os.path.join(folder, name) for name in ("model.dl", "model.safetensors", "model.bin"))
     with open(model, "w", encoding="utf-8") as file:
         file.write(text)
     flags = ["--weights", weights] if save_zeros(model, weights) else []
-    dlc("compile", model, *flags, "--target", target, "-q", "-o", package)
+    dlc("compile", model, *flags, *options, "--target", target, "-q", "-o", package)
     return json.loads(dlc("inspect", package, "--json"))["programs"][0]["kernels"]
 
 
@@ -76,9 +76,9 @@ def main():
     print(f"  {'workload':47s}{'launches':>9s}{'estimate':>9s}{'goal':>9s}{'measured':>9s}{'PyTorch':>9s}")
     met = missed = 0
     longest, target = [], "cuda,sm_90a" if has_nvrtc() else "cuda"
-    for name, (text, goal) in table.chosen(options.names).items():
+    for name, (text, goal, flags) in table.chosen(options.names).items():
         with tempfile.TemporaryDirectory() as folder:
-            kernels = table.on_hopper(kernels_of(text, folder, target))
+            kernels = table.on_hopper(kernels_of(text, folder, target, flags))
             if target != "cuda":
                 longest.append(longest_of(name, kernels, os.path.join(folder, "model.bin"),
                                           results.get(name, {}).get("dlc", {}).get("kernels", [])))

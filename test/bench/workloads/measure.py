@@ -76,8 +76,12 @@ class Job:
         for key, value in self.inputs:
             np.save(self.path(key + ".npy"), value.numpy())
         begin = time.perf_counter()
-        dlc("compile", self.path("model.dl"), *self.weights, "--target", device, "-q", "-o", self.path("model.bin"))
+        dlc("compile", self.path("model.dl"), *self.weights, *self.flags(device), "--target", device, "-q", "-o", self.path("model.bin"))
         self.compile_seconds = time.perf_counter() - begin
+
+    def flags(self, device):
+        """Those of the workload, where they are about the GPU."""
+        return table.TABLE[self.name].flags if device == "cuda" else ()
 
     @staticmethod
     def spelt(value):
@@ -159,12 +163,12 @@ def torch_times(job, expected, is_compiled):
         if layout == "channels last":
             module = module.to(memory_format=torch.channels_last)
             inputs = [value.to(memory_format=torch.channels_last) for value in inputs]
-        for way in ("graph", "compiled") if is_compiled else ("graph",):
+        for way in ("graph", *("compiled",) * is_compiled, *("sparse",) * hasattr(module, "as_sparse")):
             if way == "compiled" and is_image and layout == "as given":
                 continue
             try:
                 begin = time.perf_counter()
-                function = torch.compile(module, dynamic=False) if way == "compiled" else module
+                function = torch.compile(module, dynamic=False) if way == "compiled" else module.as_sparse() if way == "sparse" else module
                 replay, runs, result = graphed(function, inputs)
                 replay()
                 torch.cuda.synchronize()
@@ -244,7 +248,7 @@ def other_plans(job):
     def forced(schedule):
         package = job.path(schedule + ".bin")
         try:
-            dlc("compile", job.path("model.dl"), *job.weights, "--target", "cuda", "-q", "--force-plan", "*=" + schedule, "-o", package)
+            dlc("compile", job.path("model.dl"), *job.weights, *job.flags("cuda"), "--target", "cuda", "-q", "--force-plan", "*=" + schedule, "-o", package)
             return package
         except Failure as failure:
             return failure

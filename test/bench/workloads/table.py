@@ -16,6 +16,7 @@ import networks  # noqa: E402
 class Workload(NamedTuple):
     text: str
     goal: float  # milliseconds of the GPU, in a CUDA graph
+    flags: tuple = ()  # of dlc compile
 
 
 def op(signature, result, body):
@@ -40,6 +41,12 @@ def lstm(batch):
 def linear(transposed):
     weight, body = ("4096,4096", "y = linear(x, w)") if transposed else ("4096,4096", "y = x @ w")
     return op(f"x: f16[1,4096], w: f16[{weight}]", "y: f16[1,4096]", body)
+
+
+def two_of_four(rows):
+    """A layer of which two of each four weights are zero."""
+    return op(f"x: f16[{rows},4096]", f"y: f16[{rows},4096]", "y = layer(x)").replace(
+        "  forward", "  layer: Linear(4096, 4096, bias=false)\n  forward")
 
 
 def narrow_product(to_narrow, wide, scale):
@@ -76,6 +83,7 @@ model Mlp {
   }
 }
 """
+SPARSE = ("--sparse", "2:4")
 BIG = "f16[8192,8192]"
 TABLE = {name: Workload(*row) for name, row in {
     "LSTM 2x1024, 128 steps, f16, batch 1": (lstm(1), 0.50),
@@ -84,6 +92,8 @@ TABLE = {name: Workload(*row) for name, row in {
     "Llama-like, 128 tokens, f16": (network("llama", T=128), 0.55),
     "linear 1x4096x4096, f16, [out, in]": (linear(True), 0.0135),
     "product 1x4096x4096, f16, [in, out]": (linear(False), 0.0135),
+    "linear 1x4096x4096, 2:4, f16": (two_of_four(1), 0.0090, SPARSE),
+    "linear 4096x4096x4096, 2:4, f16": (two_of_four(4096), 0.160, SPARSE),
     "product of e4m3 4096x4096x4096, f16": (narrow_product("cast({}, f8e4m3fn)", "f32", 1.0), 0.140),
     "product of s8 4096x4096x4096, f16": (narrow_product("cast(round({} * 32.0), i8)", "i32", 2.0 ** -10), 0.140),
     "attention 4x16x2048x64, f16": (attention(4, 16, 2048, 2048, 64), 0.160),

@@ -251,6 +251,28 @@ def byte_product(x, w):
     return (torch._int_mm(narrow_x, narrow_w.t()).float() / 1024).to(x.dtype)
 
 
+class TwoOfFour(nn.Module):
+    """A layer of which the two smallest of each four weights are zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4096, 4096, bias=False)
+        with torch.no_grad():
+            groups = self.layer.weight.view(4096, -1, 4)
+            groups.scatter_(2, groups.abs().topk(2, dim=2, largest=False).indices, 0.0)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def as_sparse(self):
+        """The same layer by PyTorch's kernels for such weights."""
+        module = TwoOfFour.__new__(TwoOfFour)
+        nn.Module.__init__(module)
+        module.layer = nn.Linear(1, 1, bias=False)
+        module.layer.weight = nn.Parameter(torch.sparse.to_sparse_semi_structured(self.layer.weight.detach()), requires_grad=False)
+        return module
+
+
 #-- Which module a workload is ---------------------------------------------------------------------------------------------
 
 # Where a workload's name matches, its module; the numbers of the match are arguments.
@@ -259,7 +281,7 @@ MODULES = (
     (r"ResNet-50", vision_models.ResNet50), (r"MobileNetV2", vision_models.MobileNetV2),
     (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp),
     (r"product of e4m3", lambda: Function(float8_product)), (r"product of s8", lambda: Function(byte_product)),
-    (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
+    (r"linear .* 2:4", TwoOfFour), (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
     (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
     (r"attention", lambda: Function(F.scaled_dot_product_attention)),
     (r"conv 32x256", lambda: Conv(256, 256, 3, padding=1)), (r"conv 32x3", lambda: Conv(3, 64, 7, 2, 3)),

@@ -150,13 +150,9 @@ static int checkSparse(const CompileOptions &options, Phase first) {
   const std::string flag = "--sparse " + options.sparse;
   if (options.quantize != "none")
     return fail(kUsage, flag + " stores floats; expected it without --quantize");
-  const bool isNarrow = options.precision != "f32" && options.precision != "tf32";
-  if (isBlock && isNarrow)
+  if (isBlock && options.precision != "f32" && options.precision != "tf32")
     return fail(kUsage, flag + " multiplies blocks of f32; expected it without --precision " +
                             options.precision);
-  if (!isBlock && !isNarrow)
-    return fail(kUsage, flag + " multiplies f16 or bf16; expected --precision f16, bf16, mixed or "
-                               "mixed-bf16 with it");
   const std::string target = isBlock ? "cpu" : "cuda";
   auto isTarget = [&](const std::string &name) {
     return name == target || (!isBlock && llvm::StringRef(name).starts_with("sm_"));

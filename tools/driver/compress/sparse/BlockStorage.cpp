@@ -67,6 +67,8 @@ int countBlocks(ModuleOp module, int64_t &found) {
   for (auto function : module.getOps<func::FuncOp>())
     for (const MatrixWeight &weight : findMatrixWeights(function)) {
       auto op = weight.op;
+      if (!weight.stored().isF32())
+        continue;
       ++found;
       // Blocks are numbered in 32 bits.
       if (!weight.whyDense.empty() || !op.getFile() || blocksOf(weight) > INT32_MAX)

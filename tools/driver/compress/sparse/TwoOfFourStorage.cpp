@@ -8,19 +8,19 @@
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/WeightReader.h"
 
-#include "llvm/Support/Endian.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace mlir;
-using llvm::support::endian::read32le;
-using llvm::support::endian::write32le;
 
 namespace dlc {
 
 namespace {
 /// Two numbers of each group of a weight and their places, as dl.expand_two_of_four has them.
 struct StoredPairs {
-  std::vector<uint8_t> values; // of f32
+  std::vector<uint8_t> values; // in the weight's own dtype
   std::vector<uint8_t> places;
   int64_t fullGroups = 0; // that have more than two
 
@@ -28,18 +28,25 @@ struct StoredPairs {
 };
 } // namespace
 
+/// Whether a float of these bytes, little-endian, is 0 or -0.
+static bool isZero(const uint8_t *number, int64_t size) {
+  return std::all_of(number, number + size - 1, [](uint8_t byte) { return byte == 0; }) &&
+         (number[size - 1] & 0x7f) == 0;
+}
+
 StoredPairs::StoredPairs(const MatrixWeight &weight, ArrayRef<uint8_t> bytes) {
-  const int64_t groups = weight.rows * weight.columns / kGroupOfFour;
-  values.resize(groups * 2 * sizeof(float));
+  const int64_t size = weight.stored().getIntOrFloatBitWidth() / 8;
+  values.resize(weight.rows * weight.columns / 2 * size);
   places.resize(weight.rows * weight.columns / kStepsOfPlaces);
   int64_t group = 0;
   for (int64_t row = 0; row < weight.rows; ++row)
     for (int64_t first = 0; first < weight.columns; first += kGroupOfFour, ++group) {
-      uint32_t numbers[kGroupOfFour];
       int64_t held[2] = {0, 1}, count = 0;
+      auto numberAt = [&](int64_t i) {
+        return bytes.data() + size * weight.placeOf(row, first + i);
+      };
       for (int64_t i = 0; i < kGroupOfFour; ++i) {
-        numbers[i] = read32le(bytes.data() + 4 * weight.placeOf(row, first + i));
-        if (numbers[i] << 1 == 0) // -0, too
+        if (isZero(numberAt(i), size))
           continue;
         if (count < 2)
           held[count] = i;
@@ -54,7 +61,7 @@ StoredPairs::StoredPairs(const MatrixWeight &weight, ArrayRef<uint8_t> bytes) {
         held[1] = kGroupOfFour - 1;
       }
       for (int64_t i = 0; i < 2; ++i)
-        write32le(values.data() + (group * 2 + i) * 4, numbers[held[i]]);
+        std::copy_n(numberAt(held[i]), size, values.data() + (group * 2 + i) * size);
       places[group / 2] |= static_cast<uint8_t>((held[0] | held[1] << 2) << (group % 2 * 4));
     }
 }
@@ -87,10 +94,11 @@ TwoOfFourStorage twoOfFourStorageOf(ModuleOp module, int64_t found) {
     auto half = op->getAttrOfType<IntegerAttr>(kStoredNumbers);
     if (!half)
       return;
-    const int64_t numbers = half.getInt();
+    const int64_t numbers = half.getInt(),
+                  size = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() / 8;
     ++storage.stored;
-    storage.bytesBefore += 2 * numbers * 4;
-    storage.bytesAfter += numbers * 4 + 2 * numbers / kStepsOfPlaces;
+    storage.bytesBefore += 2 * numbers * size;
+    storage.bytesAfter += numbers * size + 2 * numbers / kStepsOfPlaces;
   });
   return storage;
 }

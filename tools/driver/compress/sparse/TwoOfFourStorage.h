@@ -15,8 +15,8 @@ inline constexpr const char *kTwoOfFourCommand =
 
 /// Before the phase that splits the targets: counts the groups of four neighbours of each weight that
 /// have more than two numbers, for the pass store-two-of-four, writes the count to the weight, and
-/// holds what would take its place (WeightReader.h). `found` grows by the number of weights of f32
-/// that products read. An ExitCode; all but kOk are reported.
+/// holds what would take its place (WeightReader.h). `found` grows by the number of weights that
+/// products read. An ExitCode; all but kOk are reported.
 int countFullGroups(mlir::ModuleOp module, int64_t &found);
 
 /// The result of store-two-of-four, in weights and bytes.

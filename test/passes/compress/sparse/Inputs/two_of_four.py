@@ -29,6 +29,18 @@ model Pairs {
 
 weights "FILE"
 """
+NARROW = """dl 1
+
+model Narrow {
+  given: Parameter(1024, 512, dtype=f16)
+
+  forward(x: f32[3,1024]) -> (y: f32[3,512]) {
+    y = cast(cast(x, f16) @ given, f32)
+  }
+}
+
+weights "narrow.safetensors"
+"""
 ARRAYS = {"up.weight": numbers(1024, 512, seed=1) / 16, "up.bias": numbers(1024), "given": numbers(1024, 512, seed=2) / 16,
           "narrow.weight": numbers(40, 512, seed=3) / 16, "narrow.bias": numbers(40), "odd.weight": numbers(20, 40, seed=4), "odd.bias": numbers(20)}
 
@@ -99,6 +111,22 @@ for line in ("remark: weight 'up.weight' is stored as two of each four numbers o
              "remark: weight 'odd.weight' is multiplied whole on cuda: 200 of its 200 groups of four have more than two numbers"):
     expect(line, line in said or said, True)
 
+# In f32 there are no kernels; a model of f16 needs no --precision, and its file has half of the bytes.
+said = compile_model("pairs", "--sparse", "2:4", "--target", "cuda", "--explain", "-o", "wide.bin")
+line = "remark: weight 'given' is multiplied whole on cuda: products read it in another dtype than f16 and bf16"
+expect("f32", line in said or said, True)
+with open("narrow.dl", "w", encoding="utf-8") as out:
+    out.write(NARROW)
+save("narrow.safetensors", {"given": pruned["given"].astype(np.float16)})
+said = compile_model("narrow", "--sparse", "2:4", "--target", "cuda", "-o", "narrow.bin")
+expect("narrow", said.splitlines()[-1], "2:4: 1 of 1 weights as two of each four numbers; 1,048,576 bytes became 589,824")
+x = numbers(3, 1024)
+np.save("x.npy", x)
+done = dlc("run", "narrow.bin", "--device", "cuda-emu", "--input", "x=@x.npy", "--output", "y=@y.npy")
+expect("run narrow", (done.returncode, done.stderr), (0, ""))
+expected = x.astype(np.float64) @ pruned["given"].astype(np.float64)
+expect("narrow is right", np.abs(np.load("y.npy") - expected).max() < 2e-3 * np.abs(expected).max(), True)
+
 # Other weights cannot take the place of pairs, and can where there are none.
 refused("refit", 3, "make it anew from the new weights: dlc compile MODEL --sparse 2:4 --weights NEW.safetensors", "refit", "pairs.bin", "--weights",
         "pairs.safetensors")
@@ -108,7 +136,6 @@ expect("refit of none", dlc("refit", "none.bin", "--weights", "whole.safetensors
 
 for what, options, message in (
         ("quantize", (*HALF, "--quantize", "w8", "--target", "cuda"), "--sparse 2:4 stores floats; expected it without --quantize"),
-        ("precision", ("--sparse", "2:4", "--target", "cuda"), "--sparse 2:4 multiplies f16 or bf16; expected --precision f16, bf16, mixed or mixed-bf16 with it"),
         ("target", (*HALF, "--target", "cpu"), "--sparse 2:4 has kernels for GPUs alone; expected cuda among the targets"),
         ("pattern", ("--sparse", "1:2", "--target", "cuda"), "'1:2' is none of none, block, 2:4")):
     refused(what, 2, message, "compile", "pairs.dl", *options, "-o", "no.bin")
