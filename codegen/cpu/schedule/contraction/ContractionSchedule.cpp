@@ -113,7 +113,9 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   if (auto columns = dl::asConstant(numColumns))
     panelCount = llvm::divideCeil(*columns, kPanel);
   // Few rows keep few accumulators busy: more panels hide the latency.
-  groupPanels = !panelCount ? 1 : usualRows && *usualRows <= 2 ? 4 : 2;
+  auto range = k.math.range(numRows);
+  const bool mayBeFew = usualRows ? *usualRows <= 2 : range && range->min <= 2;
+  groupPanels = !panelCount ? 1 : mayBeFew ? 4 : 2;
   while (parts.columnsOfGroup && parts.columnsOfGroup / kPanel % groupPanels != 0)
     --groupPanels;
 }
@@ -123,11 +125,6 @@ int64_t ContractionSchedule::rowsFor(int64_t panels) const {
                                    panels * vectorsPerPanel() == 1 ? kMostBlockRows : 8);
   int64_t blocks = llvm::divideCeil(chunkRows, most);
   return llvm::divideCeil(chunkRows, blocks);
-}
-
-bool ContractionSchedule::mayBeOneRow() const {
-  auto range = k.math.range(numRows);
-  return !dl::asConstant(numRows) && range && range->min <= 1;
 }
 
 bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
@@ -240,26 +237,35 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
       widenPanels(firstPanel, count);
     if (zeroPointSums)
       sumZeroPoint(firstPanel, count);
-    auto inBlocksOf = [&](int64_t blockRows) {
-      k.forEach(firstRow, rowEnd, blockRows, [&](Value row) {
+    auto inBlocksOf = [&](Value from, Value to, int64_t blockRows) {
+      k.forEach(from, to, blockRows, [&](Value row) {
         k.math.bindLoop(panel, firstPanel);
         planPrefetch(firstRow, row, count, blockRows);
         emitBlock(row, firstPanel, count, blockRows);
         prefetchFrom = {};
       });
     };
-    if (blockRows == 1 || !mayBeOneRow()) {
-      inBlocksOf(blockRows);
+    if (blockRows == 1 || dl::asConstant(numRows)) {
+      inBlocksOf(firstRow, rowEnd, blockRows);
       return;
     }
-    // A block would compute the one row of a batch of one several times.
-    Value rowCount = arith::SubIOp::create(k.builder, k.loc, rowEnd, firstRow);
-    Value isOne =
-        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::eq, rowCount, k.index(1));
-    k.when(isOne, [&] { inBlocksOf(1); });
-    Value areMore =
-        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ne, rowCount, k.index(1));
-    k.when(areMore, [&] { inBlocksOf(blockRows); });
+    // Of a number of rows that is not known few may be left, or there are no more: a whole block would
+    // compute the last one of these again and again.
+    const int64_t half = llvm::divideCeil(blockRows, 2);
+    auto compare = [&](arith::CmpIPredicate predicate, Value left, int64_t right) {
+      return arith::CmpIOp::create(k.builder, k.loc, predicate, left, k.index(right));
+    };
+    Value rest = arith::RemUIOp::create(k.builder, k.loc,
+                                        arith::SubIOp::create(k.builder, k.loc, rowEnd, firstRow),
+                                        k.index(blockRows));
+    Value few = arith::SelectOp::create(
+        k.builder, k.loc, compare(arith::CmpIPredicate::ule, rest, half), rest, k.index(0));
+    Value firstFew = arith::SubIOp::create(k.builder, k.loc, rowEnd, few);
+    inBlocksOf(firstRow, firstFew, blockRows);
+    k.when(compare(arith::CmpIPredicate::eq, few, 1), [&] { inBlocksOf(firstFew, rowEnd, 1); });
+    if (half > 1)
+      k.when(compare(arith::CmpIPredicate::ugt, few, 1),
+             [&] { inBlocksOf(firstFew, rowEnd, half); });
   };
   int64_t whole = panels / atOnce * atOnce;
   if (whole == atOnce)

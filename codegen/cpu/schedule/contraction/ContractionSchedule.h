@@ -135,8 +135,6 @@ private:
   int64_t rowsFor(int64_t panels) const;
   int64_t panelsAtOnce(int64_t panels) const;
   int64_t mostPanelsAtOnce() const;
-  /// Whether the rows are a symbol that is 1 in a batch of one.
-  bool mayBeOneRow() const;
   /// Rows that differ from block to block need no test where every block is whole.
   bool rowsAreWhole(int64_t blockRows) const;
 

@@ -129,6 +129,24 @@ IsaVariant PanelContraction::bestIsa() const {
   return integers ? IsaVariant::avx512Vnni : IsaVariant::avx512;
 }
 
+/// Rows of an image, at least, that fill chunks by themselves.
+static constexpr int64_t kLeastRowsOfImage = 32;
+
+void PanelContraction::takeImagesApart(const LoopNest &nest) {
+  auto isKnown = [&](unsigned dim) { return dl::asConstant(nest.parallel[dim]).has_value(); };
+  auto *firstKnown = llvm::find_if(rows, isKnown);
+  int64_t ofImage = 1;
+  for (unsigned dim : ArrayRef(firstKnown, rows.end())) {
+    if (!isKnown(dim))
+      return;
+    ofImage *= *dl::asConstant(nest.parallel[dim]);
+  }
+  if (ofImage < kLeastRowsOfImage)
+    return;
+  batch.insert(batch.begin(), rows.begin(), firstKnown);
+  rows.erase(rows.begin(), firstKnown);
+}
+
 std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
@@ -184,6 +202,7 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       continue;
     (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
   }
+  found.takeImagesApart(nest);
 
   if (found.narrowGroup && !readsChannels(emitter, math, found.column))
     return std::nullopt;

@@ -23,7 +23,9 @@ struct HalvedSum {
 };
 
 struct PanelContraction {
-  llvm::SmallVector<unsigned> batch; // parallel dims that b reads, the column aside
+  /// Parallel dims that b reads, the column aside; and outermost ones of a alone whose size is not known,
+  /// where the known ones are many rows.
+  llvm::SmallVector<unsigned> batch;
   llvm::SmallVector<unsigned>
       rows;            // parallel dims that a alone reads, in the memory order of the result
   unsigned column = 0; // the parallel dim that only b reads, or a for whole groups of columns alike
@@ -57,6 +59,11 @@ struct PanelContraction {
 
   /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains nothing.
   static std::optional<PanelContraction> match(BodyEmitter &emitter, IndexMath &math);
+
+private:
+  /// Makes outermost dims of the rows whose size is a symbol, a number of images, dims of the batch
+  /// where an image has many rows: these are cut into chunks and blocks that suit their number.
+  void takeImagesApart(const LoopNest &nest);
 };
 
 } // namespace dlc::codegen
