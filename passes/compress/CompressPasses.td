@@ -86,8 +86,8 @@ def StoreTwoOfFour : Pass<"store-two-of-four", "::mlir::func::FuncOp"> {
     A weight [N, K] of f32, f16 or bf16, where the sums run along K, that has at most two numbers in each group of four neighbours along K, as `dlc prune
     --pattern 2:4` makes it. The driver counts the groups that have more and writes the count to each weight whose numbers it may rely
     on, as `dl.full_groups` (tools/driver/compress/sparse/TwoOfFourStorage.h). In module @cuda such a weight becomes two numbers of each group
-    and their places, named after it (`.values`, `.places`); the linear layers and matrix products that read it in f16 or bf16 read
-    dl.expand_two_of_four of both, which form-fusions makes a part of their kernels. A factor for each row multiplies the numbers, at load. Weights
+    and their places, named after it (`.values`, `.places`); the linear layers, matrix products and convolutions of one tap that read it
+    in f16 or bf16 read dl.expand_two_of_four of both, which form-fusions makes a part of their kernels. A factor for each row multiplies the numbers, at load. Weights
     stay as they are where the estimate of the target's schedules says that this is slower; with `explain` a remark says so. So do
     weights without the count: other weights may take their place later. Example: test/passes/compress/sparse/store-two-of-four.mlir.
     ```mlir

@@ -44,9 +44,9 @@ static std::string whyNoKernel(const MatrixWeight &weight) {
     return "products read it in another dtype than f16 and bf16";
   for (const MatrixProduct &product : weight.products) {
     auto type = cast<RankedTensorType>(product.op->getResult(0).getType());
-    if (!isa<dl::LinearOp, dl::MatmulOp, dl::ContractOp>(product.op))
-      return "a convolution reads it";
-    if (product.dim + 1 != type.getRank() || !dl::getLayout(type).isRowMajor())
+    if (!product.steps.empty())
+      return "a convolution with a stride reads it";
+    if (dl::getLayout(type).innermost(type.getRank()) != int64_t(product.dim))
       return "the results of a product with it are no neighbours in memory";
   }
   return "";
@@ -103,10 +103,27 @@ void StoreTwoOfFour::replace(const MatrixProduct &product, const MatrixWeight &w
     values = builder.make<dl::MulOp>(values, factors);
   }
   Value w = builder.make<dl::ExpandTwoOfFourOp>(builder.cast(values, weight.element), places);
-  Value bias = op->getNumOperands() > 2 ? op->getOperand(2) : Value();
-  Value y = builder.make<dl::LinearOp>(op->getOperand(0), w, bias);
+  Value x = op->getOperand(0), bias = op->getNumOperands() > 2 ? op->getOperand(2) : Value(), y;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  const int64_t rank = type.getRank(), dim = product.dim;
+  if (dim + 1 == rank) {
+    y = builder.make<dl::LinearOp>(x, w, bias);
+    bias = {};
+  } else { // channels: a sum over a dim within x
+    SmallVector<int64_t> ofX = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    ofX[dim] = rank;
+    y = builder.make<dl::ContractOp>(x, w, builder.getDenseI64ArrayAttr(ofX),
+                                     builder.getDenseI64ArrayAttr({dim, rank}),
+                                     builder.getI64IntegerAttr(rank));
+  }
   y.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  y.setType(cast<RankedTensorType>(op->getResult(0).getType())); // with its layout
+  y.setType(type); // with its layout
+  if (bias) {
+    dl::Dims one(rank, dl::constantDim(1, &getContext()));
+    one[dim] = dl::dimsOf(y)[dim];
+    y = builder.make<dl::AddOp>(y, builder.broadcast(builder.reshape(bias, one), dl::dimsOf(y)));
+    y.setType(type);
+  }
   op->getResult(0).replaceAllUsesWith(y);
   op->erase();
 }

@@ -104,11 +104,11 @@ void dlc::addProgramOptions(CLI::App &command, CompileOptions &options) {
   command
       .add_option(
           "--sparse", options.sparse,
-          "The zeros that 'dlc prune' has made are left out of the weights of linear layers "
-          "and matrix products where the cost model says that this is faster. block "
-          "(--pattern block), for cpu: 16 neighbouring results by one number that they "
-          "read, of convolutions of one tap, too. 2:4 (--pattern 2:4), for cuda in f16 or "
-          "bf16: two of each four numbers, on sparse tensor cores. --explain says which "
+          "The zeros that 'dlc prune' has made are left out of the weights of linear layers, "
+          "matrix products and convolutions of one tap where the cost model says that this is "
+          "faster. block (--pattern block), for cpu: 16 neighbouring results by one number that "
+          "they read. 2:4 (--pattern 2:4), for cuda in f16 or bf16: two of each four numbers, on "
+          "sparse tensor cores. --explain says which "
           "weights, and why others stay whole. 'dlc refit' takes no other weights then")
       ->check(checkOneOf({"none", "block", "2:4"}))
       ->capture_default_str();

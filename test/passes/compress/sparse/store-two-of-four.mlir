@@ -44,29 +44,47 @@ func.func @matmul(%x: tensor<2x1x4096xbf16>) -> (tensor<2x1x1024xbf16>, tensor<2
 
 // -----
 
-// Numbers that nobody counted, groups with more than two, another dtype, a convolution, sums without
+// A convolution of one tap over channels that lie innermost is a sum over them.
+// CHECK-LABEL: @channels
+// CHECK: %[[W:.*]] = dl.expand_two_of_four
+// CHECK: %[[Y:.*]] = dl.contract %{{.*}}, %[[W]] {other_loops = array<i64: 1, 4>, rank = 4 : i64, x_loops = array<i64: 0, 4, 2, 3>} : {{.*}} -> tensor<1x1024x2x2xf16, #dl.t<[1, 1024, 2, 2], order = [0, 2, 3, 1]>>
+// CHECK: dl.add %[[Y]], %{{.*}} -> tensor<1x1024x2x2xf16, #dl.t<[1, 1024, 2, 2], order = [0, 2, 3, 1]>>
+!x = tensor<1x4096x2x2xf16, #dl.t<[1, 4096, 2, 2], order = [0, 2, 3, 1]>>
+!y = tensor<1x1024x2x2xf16, #dl.t<[1, 1024, 2, 2], order = [0, 2, 3, 1]>>
+module { module @cuda {
+func.func @channels(%x: !x, %b: tensor<1024xf16>) -> !y {
+  %w = dl.weight "w" {dl.full_groups = 0 : i64} : tensor<1024x4096x1x1xf32>
+  %h = dl.cast %w {dtype = f16} : (tensor<1024x4096x1x1xf32>) -> tensor<1024x4096x1x1xf16>
+  %0 = dl.conv2d %x, %h, %b : (!x, tensor<1024x4096x1x1xf16>, tensor<1024xf16>) -> !y
+  return %0 : !y
+}
+} }
+
+// -----
+
+// Numbers that nobody counted, groups with more than two, another dtype, a stride, sums without
 // whole steps, results that are no neighbours, a product so small that its bytes do not count.
 // CHECK-LABEL: @whole
 // CHECK-NOT: expand_two_of_four
 // WHY: remark: weight 'unknown' is multiplied whole on cuda: its numbers are not known when the model is compiled
 // WHY: remark: weight 'full' is multiplied whole on cuda: 1,234 of its 1,048,576 groups of four have more than two numbers
 // WHY: remark: weight 'wide' is multiplied whole on cuda: products read it in another dtype than f16 and bf16
-// WHY: remark: weight 'taps' is multiplied whole on cuda: a convolution reads it
+// WHY: remark: weight 'strided' is multiplied whole on cuda: a convolution with a stride reads it
 // WHY: remark: weight 'short' is multiplied whole on cuda: its sums have no multiple of 64 terms
 // WHY: remark: weight 'turned' is multiplied whole on cuda: the results of a product with it are no neighbours in memory
 // WHY: remark: weight 'small' is multiplied whole on cuda: that is not slower (0.{{[0-9]+}}x)
 module { module @cuda {
-func.func @whole(%x: tensor<1x4096xf16>, %y: tensor<1x4096xf32>, %i: tensor<1x64x8x8xf16>, %s: tensor<1x72xf16>, %t: tensor<64x8xf16>) -> (tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x8x8xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>) {
+func.func @whole(%x: tensor<1x4096xf16>, %y: tensor<1x4096xf32>, %i: tensor<1x64x8x8xf16>, %s: tensor<1x72xf16>, %t: tensor<64x8xf16>) -> (tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x4x4xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>) {
   %unknown = dl.weight "unknown" : tensor<1024x4096xf32>
   %full = dl.weight "full" {dl.full_groups = 1234 : i64} : tensor<1024x4096xf32>
   %wide = dl.weight "wide" {dl.full_groups = 0 : i64} : tensor<1024x4096xf32>
-  %taps = dl.weight "taps" {dl.full_groups = 0 : i64} : tensor<64x64x1x1xf32>
+  %strided = dl.weight "strided" {dl.full_groups = 0 : i64} : tensor<64x64x1x1xf32>
   %short = dl.weight "short" {dl.full_groups = 0 : i64} : tensor<64x72xf32>
   %turned = dl.weight "turned" {dl.full_groups = 0 : i64} : tensor<32x64xf32>
   %small = dl.weight "small" {dl.full_groups = 0 : i64} : tensor<64x64xf32>
   %h0 = dl.cast %unknown {dtype = f16} : (tensor<1024x4096xf32>) -> tensor<1024x4096xf16>
   %h1 = dl.cast %full {dtype = f16} : (tensor<1024x4096xf32>) -> tensor<1024x4096xf16>
-  %h3 = dl.cast %taps {dtype = f16} : (tensor<64x64x1x1xf32>) -> tensor<64x64x1x1xf16>
+  %h3 = dl.cast %strided {dtype = f16} : (tensor<64x64x1x1xf32>) -> tensor<64x64x1x1xf16>
   %h4 = dl.cast %short {dtype = f16} : (tensor<64x72xf32>) -> tensor<64x72xf16>
   %h5 = dl.cast %turned {dtype = f16} : (tensor<32x64xf32>) -> tensor<32x64xf16>
   %h6 = dl.cast %small {dtype = f16} : (tensor<64x64xf32>) -> tensor<64x64xf16>
@@ -74,11 +92,11 @@ func.func @whole(%x: tensor<1x4096xf16>, %y: tensor<1x4096xf32>, %i: tensor<1x64
   %0 = dl.linear %x, %h0 : (tensor<1x4096xf16>, tensor<1024x4096xf16>) -> tensor<1x1024xf16>
   %1 = dl.linear %x, %h1 : (tensor<1x4096xf16>, tensor<1024x4096xf16>) -> tensor<1x1024xf16>
   %2 = dl.linear %y, %wide : (tensor<1x4096xf32>, tensor<1024x4096xf32>) -> tensor<1x1024xf32>
-  %3 = dl.conv2d %i, %h3 : (tensor<1x64x8x8xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x8x8xf16>
+  %3 = dl.conv2d %i, %h3 {stride = array<i64: 2, 2>} : (tensor<1x64x8x8xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x4x4xf16>
   %4 = dl.linear %s, %h4 : (tensor<1x72xf16>, tensor<64x72xf16>) -> tensor<1x64xf16>
   %5 = dl.contract %t, %h5 {x_loops = array<i64: 2, 1>, other_loops = array<i64: 0, 2>, rank = 2 : i64} : (tensor<64x8xf16>, tensor<32x64xf16>) -> tensor<32x8xf16>
   %6 = dl.linear %z, %h6 : (tensor<1x64xf16>, tensor<64x64xf16>) -> tensor<1x64xf16>
-  return %0, %1, %2, %3, %4, %5, %6 : tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x8x8xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x4x4xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>
 }
 } }
 

@@ -41,6 +41,27 @@ model Narrow {
 
 weights "narrow.safetensors"
 """
+IMAGES = """dl 1
+
+dim N = 1..8
+
+model Images {
+  first: Conv2d(512, 1024, kernel_size=1, bias=false)
+  norm: BatchNorm2d(1024)
+  second: Conv2d(1024, 256, kernel_size=1)
+  third: Conv2d(256, 64, kernel_size=1, stride=2)
+
+  forward(x: f32[N,512,3,3]) -> (y: f32[N,256,3,3], z: f32[N,64,2,2]) {
+    y = second(relu(norm(first(x))))
+    z = third(y)
+  }
+}
+
+weights "images.safetensors"
+"""
+IMAGE_ARRAYS = {"first.weight": numbers(1024, 512, 1, 1, seed=5) / 16, "norm.weight": numbers(1024), "norm.bias": numbers(1024),
+                "norm.running_mean": numbers(1024), "norm.running_var": np.abs(numbers(1024)) + 0.5, "second.weight": numbers(256, 1024, 1, 1, seed=6) / 16,
+                "second.bias": numbers(256), "third.weight": numbers(64, 256, 1, 1, seed=7) / 16, "third.bias": numbers(64)}
 ARRAYS = {"up.weight": numbers(1024, 512, seed=1) / 16, "up.bias": numbers(1024), "given": numbers(1024, 512, seed=2) / 16,
           "narrow.weight": numbers(40, 512, seed=3) / 16, "narrow.bias": numbers(40), "odd.weight": numbers(20, 40, seed=4), "odd.bias": numbers(20)}
 
@@ -61,18 +82,32 @@ def network(arrays, x):
     return (z @ a["narrow.weight"].T + a["narrow.bias"]) @ a["odd.weight"].T + a["odd.bias"], z
 
 
+def images(arrays, x):
+    a = {name: array.astype(np.float64) for name, array in arrays.items()}
+
+    def channel(name):
+        return a[name][None, :, None, None]
+
+    def conv(name, x):
+        return np.einsum("nchw,fc->nfhw", x, a[name + ".weight"][:, :, 0, 0])
+
+    h = (conv("first", x) - channel("norm.running_mean")) / np.sqrt(channel("norm.running_var") + 1e-5) * channel("norm.weight") + channel("norm.bias")
+    y = conv("second", np.maximum(h, 0)) + channel("second.bias")
+    return y, conv("third", y[:, :, ::2, ::2]) + channel("third.bias")
+
+
 def compile_model(name, *options):
     done = dlc("compile", name + ".dl", *options)
     expect(f"compile {name} {' '.join(options)}", (done.returncode, "" if done.returncode == 0 else done.stderr), (0, ""))
     return done.stderr
 
 
-def check(package, device, x, most):
+def check(package, device, x, most, reference=lambda x: network(pruned, x)):
     np.save("x.npy", x)
     done = dlc("run", package, "--device", device, "--input", "x=@x.npy", "--output", "y=@y.npy", "--output", "z=@z.npy")
     expect(f"run {package} on {device}, batch {len(x)}", (done.returncode, done.stderr), (0, ""))
     if done.returncode == 0:
-        for name, expected in zip("yz", network(pruned, x.astype(np.float64))):
+        for name, expected in zip("yz", reference(x.astype(np.float64))):
             off = np.abs(np.load(name + ".npy") - expected).max() / np.abs(expected).max()
             expect(f"{package} on {device}, batch {len(x)}: {name} is {off:.1e} off", off < most, True)
 
@@ -98,6 +133,21 @@ for batch in (1, 9, 64):
     for package, device, most in (("pairs.bin", "cuda-emu", 2e-3), ("dense.bin", "cuda-emu", 2e-3), ("both.bin", "cpu", 2e-2), ("both.bin", "cuda-emu", 2e-2)):
         check(package, device, numbers(batch, 512, seed=batch), most)
 expect("quiet", compile_model("pairs", *HALF, "--target", "cuda", "-q", "-o", "quiet.bin"), "")
+
+# Convolutions of one tap, one of them with the factors of a batch norm.
+with open("images.dl", "w", encoding="utf-8") as out:
+    out.write(IMAGES)
+save("images.safetensors", IMAGE_ARRAYS)
+expect("prune images", dlc("prune", "images.dl", "--pattern", "2:4", "-q", "-o", "sparse.dl").returncode, 0)
+zeros = read("sparse.safetensors")
+said = compile_model("sparse", *HALF, "--target", "cuda", "--explain", "-o", "sparse.bin")
+line = "2:4: 2 of 3 weights as two of each four numbers; "
+expect("images", line in said or said, True)
+expect("kernels of images", dlc("inspect", "sparse.bin").stdout.count("plan: sparse_tensor_cores") >= 2, True)
+line = "remark: weight 'third.weight' is multiplied whole on cuda: a convolution with a stride reads it"
+expect("stride", line in said or said, True)
+for batch in (1, 5):
+    check("sparse.bin", "cuda-emu", numbers(batch, 512, 3, 3, seed=batch), 4e-3, lambda x: images(zeros, x))
 
 # The file has the numbers and the places alone, and sparse kernels read them.
 kernels = dlc("inspect", "pairs.bin").stdout
