@@ -24,6 +24,11 @@ dlx.kernel @small_images attributes {kind = #dlx.kind<contraction>} {
   %0 = dl.conv2d %x, %w : (tensor<?x8x2x2xf32, #dl.t<[s0, 8, 2, 2]>>, tensor<40x8x1x1xf32>) -> tensor<?x40x2x2xf32, #dl.t<[s0, 40, 2, 2]>>
   dl.yield %0 : tensor<?x40x2x2xf32, #dl.t<[s0, 40, 2, 2]>>
 }
+dlx.kernel @neighbours attributes {kind = #dlx.kind<contraction>} {
+^bb0(%x: tensor<1x8x24x24xf32>, %w: tensor<40x8x3x3xf32>):
+  %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<1x8x24x24xf32>, tensor<40x8x3x3xf32>) -> tensor<1x40x24x24xf32>
+  dl.yield %0 : tensor<1x40x24x24xf32>
+}
 }
 }
 // CHECK: module @avx2 {
@@ -40,3 +45,9 @@ dlx.kernel @small_images attributes {kind = #dlx.kind<contraction>} {
 // CHECK: arith.cmpi ule
 // CHECK: arith.cmpi eq
 // CHECK: arith.cmpi ugt
+// The places of a block's six rows, neighbours in a row of the image, follow from those of the first: one division for each of
+// its two dims.
+// CHECK: func.func @neighbours(
+// CHECK-COUNT-2: arith.remui %{{.*}}, %c24
+// CHECK-NOT: arith.remui %{{.*}}, %c24
+// CHECK: return

@@ -80,13 +80,17 @@ AffineExpr ContractionSchedule::atEnd(AffineExpr index, bool largest) const {
 SmallVector<Value> ContractionSchedule::reduceChecked(ArrayRef<Value> init) {
   Value interior;
   bool known = true, tested = false;
+  // Of neighbours the first is the lowest, and the last the highest.
+  const bool areNeighbours = rowsAreNeighbours(rows.size());
   for (const Row &row : rows)
-    for (const BoundsTest &test : testsOf(aIndices(row.parallel))) {
+    for (BoundsTest test : testsOf(aIndices(row.parallel))) {
       tested = true;
       AffineExpr low = atEnd(test.index, false), high = atEnd(test.index, true);
       known &= low && high;
       if (!known)
         break;
+      test.low &= !areNeighbours || &row == &rows.front();
+      test.high &= !areNeighbours || &row == &rows.back();
       if (test.low)
         interior = both(interior, holds({low, test.extent, true, false}));
       if (test.high)

@@ -131,7 +131,12 @@ bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
   if (blockRows == 1)
     return true;
   auto count = dl::asConstant(numRows);
-  return count && *count % chunkRows == 0 && chunkRows % blockRows == 0;
+  return count && *count % blockRows == 0 && chunkRows % blockRows == 0;
+}
+
+bool ContractionSchedule::rowsAreNeighbours(int64_t blockRows) const {
+  auto inner = parts.rows.empty() ? std::nullopt : dl::asConstant(nest.parallel[parts.rows.back()]);
+  return inner && *inner % blockRows == 0 && rowsAreWhole(blockRows);
 }
 
 //===- Tiles ----------------------------------------------------------------------------------------===//
@@ -289,11 +294,20 @@ void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t pa
     rowExtents.push_back(nest.parallel[dim]);
   rows.clear();
   for (int64_t i = 0; i < blockRows; ++i) {
+    if (i > 0 && rowsAreNeighbours(blockRows)) {
+      Row next = rows.front();
+      next.parallel[parts.rows.back()] = next.variables.back() + i;
+      rows.push_back(std::move(next));
+      continue;
+    }
     Row row;
     row.parallel.resize(nest.parallel.size());
     row.position = k.math.addLoop(numRows);
     for (unsigned dim : parts.rows) {
-      row.variables.push_back(k.math.addLoop(nest.parallel[dim]));
+      AffineExpr extent = nest.parallel[dim];
+      if (dim == parts.rows.back() && rowsAreNeighbours(blockRows))
+        extent = extent - (blockRows - 1); // where a block begins
+      row.variables.push_back(k.math.addLoop(extent));
       row.parallel[dim] = row.variables.back();
     }
     for (auto [dim, variable] : llvm::zip(parts.batch, batch))

@@ -137,6 +137,9 @@ private:
   int64_t mostPanelsAtOnce() const;
   /// Rows that differ from block to block need no test where every block is whole.
   bool rowsAreWhole(int64_t blockRows) const;
+  /// The rows of every block are neighbours along the innermost of their dims: the places of all
+  /// follow from that of the first.
+  bool rowsAreNeighbours(int64_t blockRows) const;
 
   CpuKernel &k;
   PanelContraction parts;
