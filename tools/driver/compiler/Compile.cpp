@@ -262,7 +262,7 @@ int Compilation::countZeros() {
 }
 
 void Compilation::finishZeros() {
-  auto finish = [&](const auto &storage, const char *command) {
+  auto finish = [&](const SparseStorage &storage, const char *command) {
     if (storage.stored > 0)
       model.module->getOperation()->setAttr("dl.fitted_by",
                                             StringAttr::get(model.context.get(), command));

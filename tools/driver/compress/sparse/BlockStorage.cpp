@@ -11,7 +11,6 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -94,9 +93,8 @@ int countBlocks(ModuleOp module, int64_t &found) {
   return kOk;
 }
 
-BlockStorage blockStorageOf(ModuleOp module, int64_t found) {
-  BlockStorage storage;
-  storage.found = found;
+SparseStorage blockStorageOf(ModuleOp module, int64_t found) {
+  SparseStorage storage = {"block", "without their blocks of zeros", found};
   llvm::DenseSet<Value> seen; // the columns of a weight are read as they lie in the file
   auto bytes = [](Value tensor) {
     return *dl::asConstant(storedBytes(cast<RankedTensorType>(tensor.getType())));
@@ -111,16 +109,6 @@ BlockStorage blockStorageOf(ModuleOp module, int64_t found) {
     storage.bytesAfter += bytes(op.getValues()) + bytes(op.getColumns()) + bytes(op.getStarts());
   });
   return storage;
-}
-
-std::string BlockStorage::text() const {
-  std::string text =
-      llvm::formatv("block: {0} of {1} weights without their blocks of zeros", stored, found).str();
-  if (stored > 0)
-    text += llvm::formatv("; {0:N} bytes became {1:N}", bytesBefore, bytesAfter).str();
-  else
-    text += "; --explain says why";
-  return text + '\n';
 }
 
 } // namespace dlc

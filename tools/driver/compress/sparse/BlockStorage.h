@@ -3,9 +3,9 @@
 #ifndef DLC_TOOLS_DRIVER_BLOCKSTORAGE_H
 #define DLC_TOOLS_DRIVER_BLOCKSTORAGE_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "tools/driver/compress/sparse/SparseStorage.h"
 
-#include <string>
+#include "mlir/IR/BuiltinOps.h"
 
 namespace dlc {
 
@@ -19,15 +19,8 @@ inline constexpr const char *kBlockSparseCommand =
 /// ExitCode; all but kOk are reported.
 int countBlocks(mlir::ModuleOp module, int64_t &found);
 
-/// The result of store-blocks, in weights and bytes.
-struct BlockStorage {
-  int64_t found = 0, stored = 0;           // weights, and those of them without blocks of zeros
-  int64_t bytesBefore = 0, bytesAfter = 0; // of the latter
-  /// "block: 2 of 4 weights without their blocks of zeros; 9,437,184 bytes became 2,005,012"
-  std::string text() const;
-};
-/// That of `module`, after store-blocks has run.
-BlockStorage blockStorageOf(mlir::ModuleOp module, int64_t found);
+/// How the weights of `module` are stored, after store-blocks has run.
+SparseStorage blockStorageOf(mlir::ModuleOp module, int64_t found);
 
 } // namespace dlc
 

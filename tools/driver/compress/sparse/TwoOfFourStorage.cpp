@@ -9,7 +9,6 @@
 #include "tools/driver/compress/WeightReader.h"
 
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -87,9 +86,8 @@ int countFullGroups(ModuleOp module, int64_t &found) {
   return kOk;
 }
 
-TwoOfFourStorage twoOfFourStorageOf(ModuleOp module, int64_t found) {
-  TwoOfFourStorage storage;
-  storage.found = found;
+SparseStorage twoOfFourStorageOf(ModuleOp module, int64_t found) {
+  SparseStorage storage = {"2:4", "as two of each four numbers", found};
   module.walk([&](dl::WeightOp op) {
     auto half = op->getAttrOfType<IntegerAttr>(kStoredNumbers);
     if (!half)
@@ -101,16 +99,6 @@ TwoOfFourStorage twoOfFourStorageOf(ModuleOp module, int64_t found) {
     storage.bytesAfter += numbers * size + 2 * numbers / kStepsOfPlaces;
   });
   return storage;
-}
-
-std::string TwoOfFourStorage::text() const {
-  std::string text =
-      llvm::formatv("2:4: {0} of {1} weights as two of each four numbers", stored, found).str();
-  if (stored > 0)
-    text += llvm::formatv("; {0:N} bytes became {1:N}", bytesBefore, bytesAfter).str();
-  else
-    text += "; --explain says why";
-  return text + '\n';
 }
 
 } // namespace dlc

@@ -3,9 +3,9 @@
 #ifndef DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
 #define DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "tools/driver/compress/sparse/SparseStorage.h"
 
-#include <string>
+#include "mlir/IR/BuiltinOps.h"
 
 namespace dlc {
 
@@ -19,15 +19,8 @@ inline constexpr const char *kTwoOfFourCommand =
 /// products read. An ExitCode; all but kOk are reported.
 int countFullGroups(mlir::ModuleOp module, int64_t &found);
 
-/// The result of store-two-of-four, in weights and bytes.
-struct TwoOfFourStorage {
-  int64_t found = 0, stored = 0;           // weights, and those of them of which two of four are
-  int64_t bytesBefore = 0, bytesAfter = 0; // of the latter
-  /// "2:4: 12 of 14 weights as two of each four numbers; 9,437,184 bytes became 5,013,504"
-  std::string text() const;
-};
-/// That of `module`, after store-two-of-four has run.
-TwoOfFourStorage twoOfFourStorageOf(mlir::ModuleOp module, int64_t found);
+/// How the weights of `module` are stored, after store-two-of-four has run.
+SparseStorage twoOfFourStorageOf(mlir::ModuleOp module, int64_t found);
 
 } // namespace dlc
 
