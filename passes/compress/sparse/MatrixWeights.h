@@ -45,9 +45,9 @@ struct MatrixWeight {
   }
 };
 
-/// Each dl.weight of these dtypes that a linear layer, a matrix product or a convolution multiplies by, in
-/// program order: also through a permute, through the factor for each row that fold-batch-norm
-/// leaves, and after these through a cast.
+/// Each dl.weight of these dtypes that a linear layer, a matrix product or a convolution multiplies
+/// by, in program order: also through a permute, through the factor for each row that
+/// fold-batch-norm leaves, and after these through a cast.
 std::vector<MatrixWeight> findMatrixWeights(mlir::func::FuncOp function);
 
 /// Rows that share the numbers of a product; nullopt where the data say how many. Symbols have their

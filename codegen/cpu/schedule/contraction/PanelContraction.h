@@ -23,8 +23,8 @@ struct HalvedSum {
 };
 
 struct PanelContraction {
-  /// Parallel dims that b reads, the column aside; and outermost ones of a alone whose size is not known,
-  /// where the known ones are many rows.
+  /// Parallel dims that b reads, the column aside; and outermost ones of a alone whose size is not
+  /// known, where the known ones are many rows.
   llvm::SmallVector<unsigned> batch;
   llvm::SmallVector<unsigned>
       rows;            // parallel dims that a alone reads, in the memory order of the result
