@@ -30,6 +30,21 @@ model Model {
 
 weights "model.safetensors"
 """
+ENCODER = """dl 1
+
+dim N = 1..64
+
+model Encoder {
+  up: Linear(512, 1024)
+  down: Linear(1024, 512)
+
+  forward(x: f32[N,512]) -> (y: f32[N,512]) {
+    y = x + down(gelu(up(x)))
+  }
+}
+
+weights "encoder.safetensors"
+"""
 STREAM = """dl 1
 
 dim N = 1..4
@@ -94,6 +109,14 @@ def plainModel(folder, **_):
     write(folder, "model.dl", MODEL)
 
 
+def encoder(folder, **_):
+    random = np.random.default_rng(1)
+    safetensors.save(os.path.join(folder, "encoder.safetensors"),
+                     {"up.weight": random.standard_normal((1024, 512), np.float32), "up.bias": np.zeros(1024, np.float32),
+                      "down.weight": random.standard_normal((512, 1024), np.float32), "down.bias": np.zeros(512, np.float32)})
+    write(folder, "encoder.dl", ENCODER)
+
+
 def onnxModel(folder, **_):
     weight = tensor("w", "f32", (4, 3, 3, 3), list(np.linspace(-1, 1, 108)))
     write(folder, "model.onnx", model([node("Conv", "x, w", "h", strides=[4, 4]), node("GlobalAveragePool", "h", "y")],
@@ -138,6 +161,7 @@ FILES = {
     "digits.npz": samples("digits.npz"),
     "few.npz": samples("few.npz", 16),
     "model.dl": plainModel,
+    "encoder.dl": encoder,
     "model.bin": compiled("model.dl", "model.bin"),
     "model.safetensors": plainModel,
     "model.onnx": onnxModel,
