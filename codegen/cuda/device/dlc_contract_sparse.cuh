@@ -33,7 +33,7 @@ template <int COLUMNS, int DEPTH> struct places_slab {
       cp_async<8>(stage + piece * 4, places + column * (depth / 8) + k / 8, true);
     }
   }
-  /// Of mma_tile_sparse: those of 16 columns from `column` on and step `kk` of 32.
+  /// The places for mma_tile_sparse, of 16 columns from `column` on and step `kk` of 32.
   static DLC_DEV u32 load(const u16 *stage, int column, int kk) {
     int lane = (int)threadIdx.x & 31;
     const u16 *at = stage + (column + (lane >> 2)) * kWords + kk * 2 + (lane & 1);

@@ -14,7 +14,7 @@ LogicalResult ExpandTwoOfFourOp::inferReturnTypes(MLIRContext *context,
                                                   SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
   Dims values = getDims(typeOf(adaptor.getValues())), places = getDims(typeOf(adaptor.getPlaces()));
-  // Of a group of four, two values are stored; a byte of places is two groups'.
+  // Two values of each group of four are stored; a byte of places is two groups'.
   auto stored = values.size() == 2 ? asConstant(values[1]) : std::nullopt;
   if (!stored || *stored % 4 != 0 || places != Dims{values[0], constantDim(*stored / 4, context)})
     return emitOptionalError(location, "'", name,

@@ -198,7 +198,7 @@ class TwoOfFour:
         self.rows, self.columns, self.isOrdered = rows, columns, isOrdered
         self.values = torch.arange(rows * columns // 2).reshape(rows, columns // 2) * 29 % 17 - 8
         groups = torch.arange(rows * columns // 4)
-        # First place 0, 1 or 2, second place behind it.
+        # The first place is 0, 1 or 2, and the second one is after it.
         self.first = (groups * 5 + groups // 16) % 3 if isOrdered else groups * 7 % 4
         self.second = self.first + 1 + (groups // 3) % 3 * (self.first == 0) % 3 if isOrdered else groups // 5 % 4
 

@@ -80,7 +80,7 @@ AffineExpr ContractionSchedule::atEnd(AffineExpr index, bool largest) const {
 SmallVector<Value> ContractionSchedule::reduceChecked(ArrayRef<Value> init) {
   Value interior;
   bool known = true, tested = false;
-  // Of neighbours the first is the lowest, and the last the highest.
+  // The first of neighbours is the lowest, and the last the highest.
   const bool areNeighbours = rowsAreNeighbours(rows.size());
   for (const Row &row : rows)
     for (BoundsTest test : testsOf(aIndices(row.parallel))) {

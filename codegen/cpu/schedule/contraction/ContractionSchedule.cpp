@@ -254,8 +254,8 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
       inBlocksOf(firstRow, rowEnd, blockRows);
       return;
     }
-    // Of a number of rows that is not known few may be left, or there are no more: a whole block would
-    // compute the last one of these again and again.
+    // Few rows may be left after whole blocks where their number is not known, or there are no more:
+    // another whole block would compute the last of them again and again.
     const int64_t half = llvm::divideCeil(blockRows, 2);
     auto compare = [&](arith::CmpIPredicate predicate, Value left, int64_t right) {
       return arith::CmpIOp::create(k.builder, k.loc, predicate, left, k.index(right));
