@@ -77,8 +77,8 @@ public:
     const int *at = &b[size_t(k) * columns + column];
     return encode(at[0], isBf16) | encode(at[columns], isBf16) << 16;
   }
-  /// What `lane` holds of the places of 16 rows from `row` on, 32 steps from 4 * `group` on. Of four
-  /// lanes the first has 16 of the steps, the second the others; nobody reads the other two.
+  /// The word of `lane` with the places of 16 rows from `row` on, 32 steps from 4 * `group` on. The
+  /// first of four lanes has 16 of the steps, the second the others; nobody reads the other two.
   uint32_t wordOfPlaces(int lane, int row, int group) const {
     if (lane % 4 >= 2)
       return 0xeeeeeeee; // places 2 and 3 throughout

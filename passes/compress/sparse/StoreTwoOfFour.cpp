@@ -52,8 +52,8 @@ static std::string whyNoKernel(const MatrixWeight &weight) {
   return "";
 }
 
-/// How many times as fast all products of the weight are estimated to be as it would be stored; 0
-/// where there is no kernel, nullopt where the data say how large a product is.
+/// Returns how many times as fast all products of the weight are estimated to be as it would be
+/// stored: 0 if there is no kernel, and nullopt if the data say how large a product is.
 static std::optional<double> gainOf(const MatrixWeight &weight, const ScheduleOracle &oracle) {
   double before = 0, after = 0;
   for (const MatrixProduct &product : weight.products) {
@@ -72,6 +72,9 @@ static std::optional<double> gainOf(const MatrixWeight &weight, const ScheduleOr
 /// many times as fast it is.
 static std::string whyWhole(const MatrixWeight &weight, const ScheduleOracle &oracle,
                             std::string &gain) {
+  // The driver counts no groups of other weights.
+  if (weight.whyDense.empty() && weight.columns % kStepsOfPlaces != 0)
+    return "its sums have no multiple of 64 terms";
   auto full = weight.op->getAttrOfType<IntegerAttr>(kFullGroups);
   if (!full && weight.whyDense.empty())
     return "its numbers are not known when the model is compiled";
@@ -96,7 +99,7 @@ void StoreTwoOfFour::replace(const MatrixProduct &product, const MatrixWeight &w
   Operation *op = product.op;
   dl::Builder builder(op);
   if (product.scale) {
-    // What depends on weights alone is computed once, at load.
+    // Both factors are weights: the product is computed once, at load.
     dl::Dims dims = dl::dimsOf(values), rows = dims;
     rows.back() = dl::constantDim(1, &getContext());
     Value factors = builder.broadcast(builder.reshape(product.scale, rows), dims);

@@ -62,8 +62,8 @@ template <bool Transposed> void loadMatrices(Block &, Warp &warp, int slot) {
     }
 }
 
-/// What the lanes of mma_tile and mma_tile_sparse (Total float) and of mma_tile_bytes (int) bring
-/// along. `format`: a DlcEmuMmaType, or DlcEmuSigns.
+/// The operands that lanes bring to mma_tile and mma_tile_sparse (Total float) and to mma_tile_bytes
+/// (int). `format`: a DlcEmuMmaType, or DlcEmuSigns.
 template <class Total> struct TileCall {
   Total *d;
   const uint32_t *a, *b;
@@ -181,7 +181,7 @@ void multiplySparseTiles(Block &, Warp &warp, int slot) {
       int k = sparseStep(row % 16, stored, [&](int lane) {
         return callOf<float>(warp, slot, lane).places[row / 16];
       });
-      // What is not stored is not multiplied: NaN in B does not show there.
+      // Only stored elements are multiplied: NaN in B does not show at other steps.
       for (int column = 0; column < first.nj * 8; ++column)
         tile.c[row][column] += tile.a[row][stored] * tile.b[k][column];
     }

@@ -48,7 +48,7 @@ float totalOf(int row, int column, int first, int groups) {
   return total;
 }
 
-/// What lane \p lane holds of the places of 16 rows from \p row on, of 32 steps from \p group on.
+/// The word of lane \p lane with the places of 16 rows from \p row on, of 32 steps from \p group on.
 uint32_t placesOfLane(int lane, int row, int group) {
   if (lane % 4 >= 2)
     return kNotRead;
@@ -300,7 +300,7 @@ TEST_P(SparseWgmmaTest, TotalsReadBeforeTheWait) {
   EXPECT_TRUE(std::all_of(d.begin(), d.end(), [](float v) { return std::isnan(v); }));
 }
 
-// Of row 0 of A the first 64 bytes are multiplied, of a column of B all 128.
+// The products read the first 64 bytes of row 0 of A, and all 128 of a column of B.
 TEST_P(SparseWgmmaTest, TheFirstStoredElementChangesBeforeTheWait) {
   expectReport("-DPLANT_STORE=0", "race: ");
 }

@@ -32,8 +32,8 @@ struct ProductShape {
 /// A side of a product counts so much at most where its time is estimated.
 inline constexpr int64_t kLongestSide = int64_t(1) << 22;
 
-/// What multiplies: tensor cores, the units of floats, or tensor cores of columns of which two of
-/// each four neighbours along k are stored (dl.expand_two_of_four).
+/// The units that multiply: tensor cores, the units of floats, or tensor cores of columns of which
+/// two of each four neighbours along k are stored (dl.expand_two_of_four).
 enum class ProductUnit { tensorCores, floats, sparseTensorCores };
 
 /// Bytes of such columns, with the places of what is stored, over those of whole ones in 16 bits.

@@ -54,7 +54,7 @@ std::optional<MappedTemplate::Matrix> MappedTemplate::matrixOf(unsigned term,
   };
   if (AffineExpr line = lineOf(alongRow); alongDepth == one && isLine(alongRow) && line)
     return Matrix{*input, false, alongRow, line};
-  // Steps of k behind the last are those of the next product, and no zeros.
+  // Steps of k after the last are those of the next product, and no zeros.
   bool endsWithSlabs = origin == zero || c.depth.extent.isMultipleOf(128 / elementBytes);
   if (AffineExpr line = lineOf(alongDepth);
       alongRow == one && isLine(alongDepth) && elementBytes == 2 && line && endsWithSlabs)

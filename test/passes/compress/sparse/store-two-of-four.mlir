@@ -71,15 +71,17 @@ func.func @channels(%x: !x, %b: tensor<1024xf16>) -> !y {
 // WHY: remark: weight 'wide' is multiplied whole on cuda: products read it in another dtype than f16 and bf16
 // WHY: remark: weight 'strided' is multiplied whole on cuda: a convolution with a stride reads it
 // WHY: remark: weight 'short' is multiplied whole on cuda: its sums have no multiple of 64 terms
+// WHY: remark: weight 'odd' is multiplied whole on cuda: its sums have no multiple of 64 terms
 // WHY: remark: weight 'turned' is multiplied whole on cuda: the results of a product with it are no neighbours in memory
 // WHY: remark: weight 'small' is multiplied whole on cuda: that is not slower (0.{{[0-9]+}}x)
 module { module @cuda {
-func.func @whole(%x: tensor<1x4096xf16>, %y: tensor<1x4096xf32>, %i: tensor<1x64x8x8xf16>, %s: tensor<1x72xf16>, %t: tensor<64x8xf16>) -> (tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x4x4xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>) {
+func.func @whole(%x: tensor<1x4096xf16>, %y: tensor<1x4096xf32>, %i: tensor<1x64x8x8xf16>, %s: tensor<1x72xf16>, %t: tensor<64x8xf16>, %o: tensor<1x20xf16>) -> (tensor<1x64xf16>, tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x4x4xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>) {
   %unknown = dl.weight "unknown" : tensor<1024x4096xf32>
   %full = dl.weight "full" {dl.full_groups = 1234 : i64} : tensor<1024x4096xf32>
   %wide = dl.weight "wide" {dl.full_groups = 0 : i64} : tensor<1024x4096xf32>
   %strided = dl.weight "strided" {dl.full_groups = 0 : i64} : tensor<64x64x1x1xf32>
   %short = dl.weight "short" {dl.full_groups = 0 : i64} : tensor<64x72xf32>
+  %odd = dl.weight "odd" : tensor<64x20xf16>
   %turned = dl.weight "turned" {dl.full_groups = 0 : i64} : tensor<32x64xf32>
   %small = dl.weight "small" {dl.full_groups = 0 : i64} : tensor<64x64xf32>
   %h0 = dl.cast %unknown {dtype = f16} : (tensor<1024x4096xf32>) -> tensor<1024x4096xf16>
@@ -94,9 +96,10 @@ func.func @whole(%x: tensor<1x4096xf16>, %y: tensor<1x4096xf32>, %i: tensor<1x64
   %2 = dl.linear %y, %wide : (tensor<1x4096xf32>, tensor<1024x4096xf32>) -> tensor<1x1024xf32>
   %3 = dl.conv2d %i, %h3 {stride = array<i64: 2, 2>} : (tensor<1x64x8x8xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x4x4xf16>
   %4 = dl.linear %s, %h4 : (tensor<1x72xf16>, tensor<64x72xf16>) -> tensor<1x64xf16>
+  %7 = dl.linear %o, %odd : (tensor<1x20xf16>, tensor<64x20xf16>) -> tensor<1x64xf16>
   %5 = dl.contract %t, %h5 {x_loops = array<i64: 2, 1>, other_loops = array<i64: 0, 2>, rank = 2 : i64} : (tensor<64x8xf16>, tensor<32x64xf16>) -> tensor<32x8xf16>
   %6 = dl.linear %z, %h6 : (tensor<1x64xf16>, tensor<64x64xf16>) -> tensor<1x64xf16>
-  return %0, %1, %2, %3, %4, %5, %6 : tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x4x4xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>
+  return %7, %0, %1, %2, %3, %4, %5, %6 : tensor<1x64xf16>, tensor<1x1024xf16>, tensor<1x1024xf16>, tensor<1x1024xf32>, tensor<1x64x4x4xf16>, tensor<1x64xf16>, tensor<32x8xf16>, tensor<1x64xf16>
 }
 } }
 

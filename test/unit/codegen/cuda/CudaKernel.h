@@ -61,7 +61,7 @@ protected:
   int64_t sharedLimit = 227 << 10, multiprocessors = 3;
 
   std::mt19937 engine{7}; ///< of the inputs
-  /// An input. It is overridden where not every number stands for something.
+  /// Makes an input. A test overrides it whose inputs are not any numbers.
   virtual Tensor random(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols, Fill fill);
 
   /// Whether the schedule has made a kernel for sm_90a beside the other.
