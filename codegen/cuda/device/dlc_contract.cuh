@@ -291,4 +291,15 @@ DLC_DEV void contract_mma_pooled(typename Config::index rows, typename Config::i
                                        place...);
 }
 
+/// contract_mma_pooled with several blocks for each tile, as of contract_mma_split.
+template <class Config, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_mma_pooled_split(typename Config::index rows, typename Config::index columns,
+                                       typename Config::index depth, const typename Config::type *a,
+                                       const typename Config::type *b, float *exchange,
+                                       const FA &element_a, const FB &element_b, const FE &finish,
+                                       const FP &...place) {
+  contract_mma_share<Config, Config::window>(split_depth<Config::parts>{exchange}, rows, columns,
+                                             depth, a, b, element_a, element_b, finish, place...);
+}
+
 } // namespace dlc

@@ -168,4 +168,14 @@ DLC_DEV void contract_simt_pooled(typename Config::index rows, typename Config::
                                         place...);
 }
 
+/// contract_simt_pooled with several blocks for each tile, as of contract_simt_split.
+template <class Config, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_simt_pooled_split(typename Config::index rows, typename Config::index columns,
+                                        typename Config::index depth, const float *a,
+                                        const float *b, float *exchange, const FA &element_a,
+                                        const FB &element_b, const FE &finish, const FP &...place) {
+  contract_simt_share<Config, Config::window>(split_depth<Config::parts>{exchange}, rows, columns,
+                                              depth, a, b, element_a, element_b, finish, place...);
+}
+
 } // namespace dlc

@@ -238,8 +238,8 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool 
 /// are written and read once, and stay in L2. An H100 measured four parts as the fastest for 49 x 512 x 2048 in f16 (8.7 us).
 static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const GpuModel &gpu) {
   ProductTile best = tile;
-  int64_t blocks =
-              divideCeilSigned(shape.m, tile.m) * divideCeilSigned(shape.n, tile.n) * shape.batch,
+  int64_t blocks = divideCeilSigned(shape.m, tile.usedRows(shape.window)) *
+                   divideCeilSigned(shape.n, tile.n) * shape.batch,
           steps = divideCeilSigned(shape.k, tile.k), stages = tile.stages;
   int64_t most = std::min(
       {kMostParts, gpu.multiprocessors / std::max<int64_t>(1, blocks), steps / kFewestSteps});

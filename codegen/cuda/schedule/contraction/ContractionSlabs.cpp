@@ -113,12 +113,11 @@ void SlabSchedule::run(const ProductTile &tile) {
   int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
   // Where each element's place is found anew, a walk that adds takes more registers than divisions by constants.
   tellsLoops = tapsA + tapsB > 0;
-  dlk::CallOp call = createCall(callee + (isPooled         ? "_pooled"
-                                          : tile.parts > 1 ? "_split"
-                                                           : ""),
-                                unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh",
-                                {operandRoles("m"), operandRoles("n")},
-                                /*hasPlace=*/tapsA + tapsB > 0);
+  dlk::CallOp call =
+      createCall(callee + (isPooled ? "_pooled" : "") + (tile.parts > 1 ? "_split" : ""),
+                 unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh",
+                 {operandRoles("m"), operandRoles("n")},
+                 /*hasPlace=*/tapsA + tapsB > 0);
   read(call, 0, a, /*rounded=*/true);
   read(call, 1, b, /*rounded=*/true);
   SmallVector<std::pair<StringRef, int64_t>> numbers = {

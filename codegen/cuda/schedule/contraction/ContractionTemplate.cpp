@@ -373,7 +373,7 @@ ProductShape ContractionTemplate::shape(int64_t most) const {
 bool ContractionTemplate::mayShareTiles() const {
   // The memory that takes parts takes floats. Where wgmma pays for all shapes, tiles are many.
   dlx::KernelOp kernel = k.body.getKernel();
-  bool may = !bytes && !k.body.getPool() && k.mayExchange();
+  bool may = !bytes && k.mayExchange();
   if (kernel.getVariants())
     for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
       may &= variant.getGpu() == 0 || variant.getOf();

@@ -74,6 +74,33 @@ TEST_P(SplitKernelTest, Convolution) {
   check({2, 1}, kSums);
 }
 
+// The block that comes last takes the largest of each window.
+TEST_P(SplitKernelTest, Pooled) {
+  loadProduct(
+      "contract_simt_pooled_split",
+      R"(^bb0(%x: tensor<?x256x8x6xf32, #dl.t<[s0, 256, 8, 6], order = [0, 2, 3, 1]>>, %w: tensor<36x256x3x3xf32, #dl.t<[36, 256, 3, 3], order = [0, 2, 3, 1]>>):
+    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x256x8x6xf32, #dl.t<[s0, 256, 8, 6], order = [0, 2, 3, 1]>>, tensor<36x256x3x3xf32, #dl.t<[36, 256, 3, 3], order = [0, 2, 3, 1]>>) -> tensor<?x36x8x6xf32, #dl.t<[s0, 36, 8, 6], order = [0, 2, 3, 1]>>
+    %1 = dl.relu %0 : (tensor<?x36x8x6xf32, #dl.t<[s0, 36, 8, 6], order = [0, 2, 3, 1]>>) -> tensor<?x36x8x6xf32, #dl.t<[s0, 36, 8, 6], order = [0, 2, 3, 1]>>
+    %2 = dl.max_pool2d %1 {kernel_size = array<i64: 2, 2>, stride = array<i64: 2, 2>} : (tensor<?x36x8x6xf32, #dl.t<[s0, 36, 8, 6], order = [0, 2, 3, 1]>>) -> tensor<?x36x4x3xf32, #dl.t<[s0, 36, 4, 3], order = [0, 2, 3, 1]>>
+    dl.yield %2 : tensor<?x36x4x3xf32, #dl.t<[s0, 36, 4, 3], order = [0, 2, 3, 1]>>)",
+      3);
+  for (int64_t images : {0, 1, 3})
+    check({images, 1}, kExact, Fill::whole);
+  check({2, 1}, kSums);
+}
+
+// Windows of 3 x 3 leave rows of a tile empty.
+TEST_P(SplitKernelTest, PooledHalves) {
+  loadProduct(
+      "contract_mma_pooled_split",
+      R"(^bb0(%x: tensor<1x1024x6x6xf16, #dl.t<[1, 1024, 6, 6], order = [0, 2, 3, 1]>>, %w: tensor<40x1024x3x3xf16, #dl.t<[40, 1024, 3, 3], order = [0, 2, 3, 1]>>):
+    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<1x1024x6x6xf16, #dl.t<[1, 1024, 6, 6], order = [0, 2, 3, 1]>>, tensor<40x1024x3x3xf16, #dl.t<[40, 1024, 3, 3], order = [0, 2, 3, 1]>>) -> tensor<1x40x6x6xf16, #dl.t<[1, 40, 6, 6], order = [0, 2, 3, 1]>>
+    %1 = dl.max_pool2d %0 {kernel_size = array<i64: 3, 3>, stride = array<i64: 3, 3>} : (tensor<1x40x6x6xf16, #dl.t<[1, 40, 6, 6], order = [0, 2, 3, 1]>>) -> tensor<1x40x2x2xf16, #dl.t<[1, 40, 2, 2], order = [0, 2, 3, 1]>>
+    dl.yield %1 : tensor<1x40x2x2xf16, #dl.t<[1, 40, 2, 2], order = [0, 2, 3, 1]>>)",
+      1);
+  check({1, 1}, kHalf);
+}
+
 TEST_P(SplitKernelTest, HalfPrecision) {
   loadProduct("contract_mma_split",
               R"(^bb0(%a: tensor<?x9000xf16, #dl.t<[s0, 9000]>>, %b: tensor<40x9000xf16>):
