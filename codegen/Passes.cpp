@@ -32,17 +32,17 @@ void addScheduleCuda(OpPassManager &manager, const SelectSchedulesCudaPassOption
   manager.addPass(createBuildKernelsCudaPass());
 }
 
-void addSchedule(OpPassManager &manager, StringRef name, ArrayRef<std::string> force,
-                 bool candidates) {
+void addSchedule(OpPassManager &manager, StringRef name, const ScheduleWishes &wishes) {
   if (name == "cuda") {
     SelectSchedulesCudaPassOptions options;
-    llvm::append_range(options.force, force);
-    options.candidates = candidates;
+    llvm::append_range(options.force, wishes.force);
+    options.candidates = wishes.candidates;
+    options.chains = wishes.chains;
     return addScheduleCuda(manager, options);
   }
   SelectSchedulesCpuPassOptions options;
-  llvm::append_range(options.force, force);
-  options.candidates = candidates;
+  llvm::append_range(options.force, wishes.force);
+  options.candidates = wishes.candidates;
   addScheduleCpu(manager, options);
 }
 
@@ -67,6 +67,7 @@ void registerScheduleOracles(DialectRegistry &registry) {
 namespace {
 struct ScheduleCudaOptions : PassPipelineOptions<ScheduleCudaOptions> {
   Option<std::string> hopper{*this, "hopper", llvm::cl::init("auto")};
+  Option<std::string> chains{*this, "chains", llvm::cl::init("auto")};
   Option<bool> parts{*this, "parts", llvm::cl::init(true)};
   ListOption<std::string> force{*this, "force"};
 };
@@ -81,6 +82,7 @@ void registerPasses() {
       [](OpPassManager &manager, const ScheduleCudaOptions &options) {
         SelectSchedulesCudaPassOptions select;
         select.hopper = options.hopper;
+        select.chains = options.chains;
         select.parts = options.parts;
         llvm::append_range(select.force, options.force);
         addScheduleCuda(manager, select);

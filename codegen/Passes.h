@@ -18,10 +18,14 @@ void addScheduleCpu(mlir::OpPassManager &manager,
                     const SelectSchedulesCpuPassOptions &options = {});
 void addScheduleCuda(mlir::OpPassManager &manager,
                      const SelectSchedulesCudaPassOptions &options = {});
-/// The same of the target `name`, cpu or cuda; `force` says how kernels shall run, and `candidates`
-/// that they are to know all plans that they could run by (PlanChoice.h).
-void addSchedule(mlir::OpPassManager &manager, llvm::StringRef name,
-                 llvm::ArrayRef<std::string> force = {}, bool candidates = false);
+/// What a user says of the schedules of any target.
+struct ScheduleWishes {
+  llvm::ArrayRef<std::string> force; ///< how kernels shall run
+  bool candidates = false; ///< kernels are to know all plans that they could run by (PlanChoice.h)
+  std::string chains = "auto"; ///< cuda: auto, always or never (ChainChoice.h)
+};
+/// The same of the target `name`, cpu or cuda.
+void addSchedule(mlir::OpPassManager &manager, llvm::StringRef name, const ScheduleWishes &wishes);
 /// Returns true if the target has a schedule of this name.
 bool hasSchedule(llvm::StringRef target, llvm::StringRef name);
 /// The oracles of cpu and cuda (ir/interfaces/ScheduleOracle.h), for contexts that load the dl

@@ -38,11 +38,14 @@ def SelectSchedulesCudaPass : Pass<"dl-select-schedules-cuda", "::mlir::ModuleOp
     Runs on `module @cuda`. Asks every schedule of the table (codegen/cuda/schedule/Schedules.cpp) about each kernel and writes on
     it the plan with the smallest estimate, and those that lost. Gives the program what the plans need: operands in other layouts,
     memory for the blocks of a launch. A contraction or attention whose sides are symbolic gets variants for parts of its shapes, and
-    a contraction one for sm_90a where that is estimated to be faster. No other pass of the phase changes the program.
-    Examples: test/codegen/cuda/select-schedules-cuda.mlir, schedule-hopper.mlir, variants/shape-parts.mlir.
+    a contraction one for sm_90a where that is estimated to be faster. Launches of small kernels that follow each other get a chain, one
+    launch in their place. No other pass of the phase changes the program.
+    Examples: test/codegen/cuda/select-schedules-cuda.mlir, schedule-hopper.mlir, variants/shape-parts.mlir, chain/form-chains.mlir.
   }];
   let options = [Option<"hopper", "hopper", "std::string", /*default=*/"\"auto\"",
       "Kernels for sm_90a beside the others: auto (where they are estimated to be faster), always (where they are possible), never">,
+      Option<"chains", "chains", "std::string", /*default=*/"\"auto\"",
+      "One launch in the place of several small ones: auto (where it is estimated to be faster), always (where it is possible), never">,
       Option<"parts", "parts", "bool", /*default=*/"true",
       "Kernels for parts of the shapes beside the one for all of them, where dims are symbolic">,
       ListOption<"force", "force", "std::string",

@@ -249,8 +249,11 @@ static LogicalResult verifyPrograms(ModuleOp module,
 
 static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
   llvm::StringSet<> launched;
-  for (auto launch : program.getBodyBlock().getOps<dlx::LaunchOp>())
+  for (auto launch : program.getBodyBlock().getOps<dlx::LaunchOp>()) {
     launched.insert(launch.getKernel());
+    if (launch.getChain())
+      launched.insert(launch.getChain()->getKernel().getValue());
+  }
   for (auto kernel : target.getOps<dlx::KernelOp>())
     if (kernel.getVariants())
       for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())

@@ -56,8 +56,19 @@ private:
   /// The launch `op` of `kernel`: the op's own or a variant of that.
   schema::LaunchT launchTable(dlx::KernelOp kernel, dlx::LaunchOp op);
   schema::VariantT variantTable(dlx::VariantAttr variant, dlx::KernelOp kernel, dlx::LaunchOp op);
+  std::unique_ptr<schema::ChainT> chainTable(dlx::ChainAttr chain, dlx::LaunchOp op,
+                                             SymbolTable &symbols);
+  void goOnWithChains(dlx::KernelOp kernel, dlx::LaunchOp op);
+  /// Adds the arguments of launch `op` of `kernel` to `launch`.
+  void addArguments(schema::LaunchT &launch, dlx::KernelOp kernel, dlx::LaunchOp op);
   /// The use of a buffer (of what a view names) by the last command of `main`.
   void use(Value value, bool init);
+
+  /// A chain, of whose launches so many are still to come.
+  struct OpenChain {
+    schema::LaunchT *launch;
+    uint32_t left;
+  };
 
   schema::ProgramT &program;
   const GeneratedCode &code;
@@ -68,6 +79,7 @@ private:
   llvm::StringMap<uint32_t> kernels;
   std::map<std::string, uint32_t> sources;
   llvm::DenseMap<Value, uint32_t> writers; // kernels that write buffers
+  std::vector<OpenChain> chains;
 };
 } // namespace
 
@@ -276,9 +288,7 @@ uint32_t ProgramBuilder::addExchange(dlx::KernelOp kernel) {
   return program.buffers.size() - 1;
 }
 
-schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp op) {
-  schema::LaunchT launch;
-  launch.kernel = kernels.lookup(kernel.getSymName());
+void ProgramBuilder::addArguments(schema::LaunchT &launch, dlx::KernelOp kernel, dlx::LaunchOp op) {
   for (Value input : op.getInputs())
     launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(input));
   if (kernel.getExchange())
@@ -287,6 +297,13 @@ schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp 
     launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(output));
   for (AffineExpr dim : kernel.getDims()->getResults())
     launch.args.emplace_back(schema::ArgKind::dim, expressions.add(dim));
+}
+
+schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp op) {
+  schema::LaunchT launch;
+  launch.kernel = kernels.lookup(kernel.getSymName());
+  if (!kernel.getStages())
+    addArguments(launch, kernel, op);
   launch.grid = expressions.addAll(kernel.getGrid()->getResults());
   AffineExpr scratch =
       kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
@@ -322,6 +339,27 @@ schema::VariantT ProgramBuilder::variantTable(dlx::VariantAttr variant, dlx::Ker
   return table;
 }
 
+std::unique_ptr<schema::ChainT> ProgramBuilder::chainTable(dlx::ChainAttr chain, dlx::LaunchOp op,
+                                                           SymbolTable &symbols) {
+  auto table = std::make_unique<schema::ChainT>();
+  auto kernel = symbols.lookup<dlx::KernelOp>(chain.getKernel().getValue());
+  table->launch = std::make_unique<schema::LaunchT>(launchTable(kernel, op));
+  table->launches = chain.getLaunches();
+  table->gpu = chain.getGpu();
+  // Buffers that later stages write have no index yet.
+  chains.push_back({table->launch.get(), table->launches});
+  return table;
+}
+
+/// The launches of chains that have begun and not ended get their arguments one after the other.
+void ProgramBuilder::goOnWithChains(dlx::KernelOp kernel, dlx::LaunchOp op) {
+  for (OpenChain &chain : chains) {
+    addArguments(*chain.launch, kernel, op);
+    --chain.left;
+  }
+  llvm::erase_if(chains, [](const OpenChain &chain) { return chain.left == 0; });
+}
+
 LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) {
   auto kernel = symbols.lookup<dlx::KernelOp>(op.getKernel());
   for (Value operand : op->getOperands())
@@ -349,6 +387,10 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
     for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
       launch.variants.push_back(std::make_unique<schema::VariantT>(variantTable(
           variant, symbols.lookup<dlx::KernelOp>(variant.getKernel().getValue()), op)));
+  if (op.getChain())
+    launch.chains.push_back(chainTable(*op.getChain(), op, symbols));
+  if (!op.getInit())
+    goOnWithChains(kernel, op);
   auto entry = std::make_unique<schema::CommandEntryT>();
   entry->command.Set(std::move(launch));
   (op.getInit() ? program.init : program.main).push_back(std::move(entry));

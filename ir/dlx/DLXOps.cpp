@@ -146,6 +146,8 @@ LogicalResult KernelOp::verify() {
   if (getProduct() && (getProduct()->getNumResults() != 12 || !getProductInputs() ||
                        getProductInputs()->size() != 2 || getResultTensors().size() != 1))
     return emitOpError("is a product of two inputs with 12 extents and steps, or none");
+  if ((getKind() == KernelKind::chain) != (getStages() && getStages()->size() > 1))
+    return emitOpError("is of kind chain with two stages or more, or has none");
   if (getProductCalls() && !getProduct())
     return emitOpError("has calls of a library, and no product that it could compute");
   return success();
@@ -209,6 +211,11 @@ LogicalResult ViewOp::verify() {
 }
 
 LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (Attribute stage : getStagesAttr() ? getStagesAttr().getValue() : ArrayRef<Attribute>())
+    if (auto other =
+            symbols.lookupNearestSymbolFrom<KernelOp>(*this, cast<FlatSymbolRefAttr>(stage));
+        !other || other.getStages())
+      return emitOpError("has the stage ") << stage << ", which is no dlx.kernel without stages";
   if (!getVariants())
     return success();
   for (auto variant : getVariants()->getAsRange<VariantAttr>()) {
@@ -241,6 +248,28 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!matches(getInputs(), kernel.getBodyBlock().getArgumentTypes()) ||
       !matches(getOutputs(), written))
     return emitOpError("has other buffers than kernel '") << getKernel() << "' takes and gives";
+  return getChain() ? verifyChain(symbols) : success();
+}
+
+/// The launches whose place the chain takes are those of its stages.
+LogicalResult LaunchOp::verifyChain(SymbolTableCollection &symbols) {
+  ChainAttr chain = *getChain();
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(*this, chain.getKernel());
+  if (getInit() || !kernel || !kernel.getStages() ||
+      int64_t(kernel.getStages()->size()) != chain.getLaunches())
+    return emitOpError("has the chain ") << chain.getKernel() << ", which has no "
+                                         << chain.getLaunches() << " stages for launches of a run";
+  Operation *at = *this;
+  for (Attribute stage : kernel.getStagesAttr()) {
+    while (at &&
+           (!isa<LaunchOp, CopyOp>(at) || (isa<LaunchOp>(at) && cast<LaunchOp>(at).getInit())))
+      at = at->getNextNode();
+    auto launch = dyn_cast_or_null<LaunchOp>(at);
+    if (!launch || launch.getKernelAttr() != stage)
+      return emitOpError("has the chain ")
+             << chain.getKernel() << ", whose stage " << stage << " is not launched in its turn";
+    at = at->getNextNode();
+  }
   return success();
 }
 

@@ -35,7 +35,8 @@ def DLX_KernelKind
                   [I32EnumAttrCase<"map", 0>, I32EnumAttrCase<"reduce", 1>,
                    I32EnumAttrCase<"window", 2>, I32EnumAttrCase<"contraction", 3>,
                    I32EnumAttrCase<"attention", 4>, I32EnumAttrCase<"recurrent", 5>,
-                   I32EnumAttrCase<"lines", 6>, I32EnumAttrCase<"block_sparse", 7>]> {
+                   I32EnumAttrCase<"lines", 6>, I32EnumAttrCase<"block_sparse", 7>,
+                   I32EnumAttrCase<"chain", 8>]> {
   let cppNamespace = "::dlc::dlx";
   let genSpecializedAttr = 0;
 }
@@ -69,6 +70,17 @@ def DLX_VariantAttr : AttrDef<DLX_Dialect, "Variant"> {
       DefaultValuedParameter<"int64_t", "0">:$gpu);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+}
+def DLX_ChainAttr : AttrDef<DLX_Dialect, "Chain"> {
+  let mnemonic = "chain";
+  let summary = "A kernel that takes the place of several launches";
+  let description = [{
+    `kernel`, of kind chain, takes the place of this launch and of those after it, `launches` in all, whose inputs and then outputs, in
+    turn, are its arguments. With `gpu`, 90 for sm_90a, its code is for that GPU alone.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$kernel, "int64_t":$launches,
+      DefaultValuedParameter<"int64_t", "0">:$gpu);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 def DLX_CallAttr : AttrDef<DLX_Dialect, "Call"> {
   let mnemonic = "call";
@@ -153,6 +165,9 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
 
     `variants` are kernels of the same inputs and results that take this one's place: a launch takes the first that holds for its
     shapes and its GPU, else this kernel, which serves them all.
+
+    A kernel of kind chain runs `stages`, other kernels, one after the other in one launch; its inputs and results are theirs. Its
+    body says what all of them compute, each from its own inputs.
     ```mlir
     dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
     ^bb0(%x: tensor<4x8xf32>):
@@ -169,8 +184,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
       OptionalAttr<DLX_Calls>:$product_calls, UnitAttr:$in_place, OptionalAttr<DLX_PartAttr>:$part,
       UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
       OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<AffineMapAttr>:$exchange,
-      OptionalAttr<DLX_Variants>:$variants, OptionalAttr<DLX_PlanAttr>:$plan,
-      OptionalAttr<DLX_Plans>:$other_plans);
+      OptionalAttr<DLX_Variants>:$variants, OptionalAttr<FlatSymbolRefArrayAttr>:$stages,
+      OptionalAttr<DLX_PlanAttr>:$plan, OptionalAttr<DLX_Plans>:$other_plans);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "KernelKind":$kind), [{
@@ -265,21 +280,25 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments,
   let summary = "Runs a kernel";
   let description = [{
     Reads its inputs, writes all of its outputs, a kernel with a `part` that part of its output; no output overlaps an input, but
-    that of a kernel `in_place` the one that it updates. `edges` and `copied` are those of the dl.fusion that it was.
+    that of a kernel `in_place` the one that it updates. `edges` and `copied` are those of the dl.fusion that it was. `chain` is a kernel that
+    takes the place of this launch and of some after it, where the GPU allows.
     ```mlir
     dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<DLX_Buffer>:$inputs,
       Variadic<DLX_Buffer>:$outputs, UnitAttr:$init, OptionalAttr<DLX_FusionEdges>:$edges,
-      OptionalAttr<StrAttr>:$copied);
+      OptionalAttr<StrAttr>:$copied, OptionalAttr<DLX_ChainAttr>:$chain);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$kernel, "::mlir::ValueRange":$inputs,
                                 "::mlir::ValueRange":$outputs, "bool":$init),
                             [{
-    build($_builder, $_state, kernel, inputs, outputs, init, /*edges=*/{}, /*copied=*/{});
+    build($_builder, $_state, kernel, inputs, outputs, init, /*edges=*/{}, /*copied=*/{}, /*chain=*/{});
   }]>];
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` custom<LaunchTypes>(type($inputs), type($outputs))
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::LogicalResult verifyChain(::mlir::SymbolTableCollection &symbols);
   }];
 }
 

@@ -70,6 +70,8 @@ struct ScheduleRates {
       gatheredBytes; ///< bytes a clock that 128 threads of a multiprocessor copy from an image ...
   double gatheredElements; ///< elements a clock of less than 4 bytes that threads copy one by one
   double gatherBegins;     ///< ... and clocks in which they find the rows of a tile
+  double blockMeeting;     ///< clocks in which the threads of a block meet ...
+  double clusterMeeting;   ///< ... and the blocks of a cluster
   double sparseProducts;   ///< products of sparse tensor cores in the time of one of others
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
@@ -106,14 +108,15 @@ struct GpuModel {
   double memoryBytes;     ///< a nanosecond, of the whole GPU
   double
       bytesOnce; ///< a clock, of the whole GPU: a product takes no less than all of its bytes once
-  int64_t bytesOfMeeting; ///< that a multiprocessor reads from memory while blocks meet
-  double launch;          ///< microseconds of a kernel that has nothing to do, between two events
-  double launchInRow;     ///< microseconds that a kernel takes among others at least
-  double unpacked;        ///< weights in few bits that become floats
-  RingRates mma;          ///< contract_mma, on tensor cores
-  RingRates wgmma;        ///< contract_wgmma; all 0 where a GPU has none
-  RingRates floats;       ///< contract_simt
-  StepRates steps;        ///< of recurrences
+  int64_t bytesOfMeeting;   ///< that a multiprocessor reads from memory while blocks meet
+  double launch;            ///< microseconds of a kernel that has nothing to do, between two events
+  double launchInRow;       ///< microseconds that a kernel takes among others at least
+  double nextLaunch = 0.67; ///< microseconds from a kernel's end to the next one in a graph
+  double unpacked;          ///< weights in few bits that become floats
+  RingRates mma;            ///< contract_mma, on tensor cores
+  RingRates wgmma;          ///< contract_wgmma; all 0 where a GPU has none
+  RingRates floats;         ///< contract_simt
+  StepRates steps;          ///< of recurrences
   LibraryRates library;
   ScheduleRates schedules;
 };
@@ -178,6 +181,8 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .gatheredBytes = 32,
                                                  .gatheredElements = 4,
                                                  .gatherBegins = 500,
+                                                 .blockMeeting = 40,
+                                                 .clusterMeeting = 250,
                                                  .sparseProducts = 1.6,
                                                  .windows = 1.5,
                                                  .floatUnits = 1.6,

@@ -452,6 +452,8 @@ private:
     deviceTime = 0;
     for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
       const rt::PlannedCommand &command = bound->plan.commands[i];
+      if (command.isInChain)
+        continue;
       dlc_profile_entry entry{"copy", "copy", 0, command.flops, command.bytes, deviceTime};
       DLC_TRY(elapsed(i, i + 1, entry.microseconds));
       deviceTime += entry.microseconds; // between two commands lies one event only

@@ -255,7 +255,7 @@ class Check:
         for program in facts["programs"]:
             for kernel in program["kernels"] if program["target"] == "cuda" else []:
                 known = {key: kernel[key] for key in ("name", "kind", "text_sha256")}
-                known["variant"] = "in_place_of" in kernel
+                known["variant"] = "in_place_of" in kernel or "stages" in kernel
                 known["ran"] = kernel["launches_at_load"] > 0 or kernel["name"] in ran | replayed
                 known["blamed"] = kernel["name"] in blamed
                 known["ptx"] = ptx.get(kernel["text_sha256"])

@@ -279,6 +279,39 @@ def network_jobs():
         yield facts, network_case, (network, precision)
 
 
+# Layers that a cluster computes in one launch: more columns than it takes at once, a norm, a softmax.
+CHAIN = """dl 1
+model Chain {
+  a: Linear(96, 128)
+  b: Linear(128, 304)
+  n: LayerNorm(304)
+  c: Linear(304, 12)
+  forward(x: DTYPE[1,96]) -> (y: DTYPE[1,12]) {
+    y = softmax(c(tanh(n(relu(b(relu(a(x))))))), dim=-1)
+  }
+}
+"""
+
+
+def chain_case(folder, dtype):
+    path = os.path.join(folder, "model.dl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(CHAIN.replace("DTYPE", dtype))
+    plan = Plan(None)
+    plan.run("batch 1")
+    plan.input(dtype, (1, 96), "noise 1 0.5 0")
+    plan.output("y", f"roundings {ROUNDINGS[dtype]}")
+    plan.write(folder, "plan.txt")
+    return {"weights": {name: list(dims) for name, (dims, _) in networks.asked_weights(path).items()}}
+
+
+def chain_jobs():
+    for dtype in ("f32", "f16", "bf16"):
+        facts = {"name": f"chain-{dtype}", "title": f"a chain of kernels in {dtype}", "sources": ["model.dl"],
+                 "flags": ["--chains", "always"]}
+        yield facts, chain_case, (dtype,)
+
+
 def build_cases(folder):
     """The manifest's entries; sentences about what could not be made."""
     torch.set_num_threads(1)
@@ -298,7 +331,7 @@ def build_cases(folder):
             return f"{facts['name']} ({facts['title']}): {failure}"
 
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for result in pool.map(make, [*network_jobs(), *numeric_jobs()]):
+        for result in pool.map(make, [*network_jobs(), *chain_jobs(), *numeric_jobs()]):
             (entries if isinstance(result, dict) else problems).append(result)
     return entries, problems
 

@@ -77,7 +77,8 @@ class Coverage:
             kernels = kernels_of(by_plan(base, None), cases, sizes)
         except Failure as failure:
             return self.wrong(f"{cases[0].name} and those after it: {failure}")
-        plans = {kernel["plan"]["schedule"] for kernel in kernels if "in_place_of" not in kernel}
+        plans = {kernel["plan"]["schedule"] for kernel in kernels
+                 if "in_place_of" not in kernel and "stages" not in kernel}
         plans |= {other["schedule"] for kernel in kernels for other in kernel["other_plans"]}
         self.available.update((base.target, plan, dtype) for plan in plans)
         hopper = {one for kernel in kernels if base.target == "cuda" for one in FOR_HOPPER.get(kernel["kind"], ())}

@@ -94,6 +94,8 @@ bool Corpus::addModel(const std::string &path) {
         noteShared(*launch);
         for (size_t k = 0; launch->variants() && k < launch->variants()->size(); ++k)
           noteShared(*launch->variants()->Get(k)->launch());
+        for (size_t k = 0; launch->chains() && k < launch->chains()->size(); ++k)
+          noteShared(*launch->chains()->Get(k)->launch());
       }
   for (Source &source : sources)
     add(std::move(source));

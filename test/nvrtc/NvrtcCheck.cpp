@@ -75,14 +75,16 @@ static void addProblem(std::string &problems, const std::string &text) {
   problems += (problems.empty() ? "" : "\n     ") + text;
 }
 
-/// Kernels with Hopper's tensor cores are second ones beside those for all GPUs: others never compile them.
+/// Kernels with Hopper's tensor cores, or with clusters, are second ones beside those for all GPUs: others never compile them.
 static bool isFor(const Source &source, const Architecture &arch) {
   std::string_view text = source.text.source;
   bool needsHopper = text.find("dlc_wgmma.cuh") != std::string_view::npos ||
                      text.find("dlc_contract90.cuh") != std::string_view::npos ||
                      text.find("dlc_contract_sparse90.cuh") != std::string_view::npos ||
                      text.find("dlc_attention90.cuh") != std::string_view::npos;
-  return !needsHopper || std::strcmp(arch.name, "sm_90a") == 0;
+  bool needsClusters = text.find("#ifdef DLC_HAS_CLUSTERS") != std::string_view::npos;
+  return (!needsHopper || std::strcmp(arch.name, "sm_90a") == 0) &&
+         (!needsClusters || std::strcmp(arch.name, "sm_80") != 0);
 }
 
 /// Milliseconds that this thread has had the processor: other work on the machine does not count.
@@ -118,6 +120,7 @@ static std::string waitProblem(const Case &one) {
   static const char *const kByThreads = "cp.async.c", *const kByTma = "cp.async.bulk";
   std::string_view text = one.source->text.source;
   bool byThreads = text.find("dlc_rows.cuh") != std::string_view::npos ||
+                   text.find("dlc_chain.cuh") != std::string_view::npos ||
                    text.find("dlc_contract.cuh") != std::string_view::npos ||
                    text.find("dlc_contract_sparse.cuh") != std::string_view::npos;
   bool isEarly = text.find("early = 1") != std::string_view::npos ||

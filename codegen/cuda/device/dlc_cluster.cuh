@@ -7,6 +7,11 @@
 #pragma once
 #include "dlc_device.cuh"
 
+#if defined(DLC_EMU) || __CUDA_ARCH__ >= 900
+/// Text for GPUs with clusters is under this: for older ones it compiles to nothing.
+#define DLC_HAS_CLUSTERS 1
+#endif
+
 #ifdef DLC_EMU
 #include "dlc_emu_cluster.h"
 #elif __CUDA_ARCH__ >= 900

@@ -146,14 +146,14 @@ template <class Config, class FA, class FB> struct rows_walk {
                            Sum>(b, element_b, column(v), depth(step, v), end);
   }
 
-  /// Adds all `steps` to `sums`. EARLY: begins the grid once the first copies are on their way.
-  template <bool EARLY>
-  DLC_DEV void multiply(Sum (&sums)[Tile::kRows][Tile::kColumns], Index steps) const {
+  /// Sends for the elements of b of the first steps.
+  DLC_DEV void begin() const {
 #pragma unroll
     for (int stage = 0; stage < Tile::kStages; ++stage)
       copy(stage, stage);
-    if constexpr (EARLY)
-      begin_grid();
+  }
+  /// Adds all `steps` to `sums`, after begin().
+  DLC_DEV void multiply(Sum (&sums)[Tile::kRows][Tile::kColumns], Index steps) const {
 #pragma unroll 1
     for (Index round = 0; round < steps; round += Tile::kStages)
 #pragma unroll
@@ -206,30 +206,32 @@ DLC_DEV void contract_rows_share(const Share &share, typename Config::index rows
   static_assert(!kEarly || Tile::kIsStaged, "what is copied can come early");
   DLC_DYN_SMEM(smem);
   if constexpr (!kEarly)
-    begin_grid();
+    share.begin();
 
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
   int warp_k = warp % Tile::kWarpsK, lane_k = lane / Tile::kLanesN;
   int mine = (warp / Tile::kWarpsK * Tile::kLanesN + lane % Tile::kLanesN) * kColumns;
-  Index n0 = (Index)(blockIdx.x / Share::kParts) * kBlock;
+  Index n0 = (Index)(share.block() / Share::kParts) * kBlock;
   Index begin, steps = share_steps<Share>((depth + Tile::kStep - 1) / Tile::kStep, begin);
   Index first = begin * Tile::kStep, end = first + steps * Tile::kStep;
   Sum sums[kRows][kColumns] = {};
-  if (rows > 0 && n0 + mine < columns) {
-    Walk walk = {rows,
-                 columns,
-                 n0 + mine,
-                 first + (warp_k * Tile::kLanesK + lane_k) * Tile::kDeep,
-                 end < depth ? end : depth,
-                 a,
-                 b,
-                 element_a,
-                 element_b,
-                 reinterpret_cast<typename Walk::Vector *>(smem)};
-    walk.template multiply<kEarly>(sums, steps);
-  } else if constexpr (kEarly) {
-    begin_grid();
-  }
+  Walk walk = {rows,
+               columns,
+               n0 + mine,
+               first + (warp_k * Tile::kLanesK + lane_k) * Tile::kDeep,
+               end < depth ? end : depth,
+               a,
+               b,
+               element_a,
+               element_b,
+               reinterpret_cast<typename Walk::Vector *>(smem)};
+  bool has_column = rows > 0 && n0 + mine < columns;
+  if (has_column)
+    walk.begin();
+  if constexpr (kEarly)
+    share.begin();
+  if (has_column)
+    walk.multiply(sums, steps);
   cp_async_wait<0>();
   barrier(); // the rings' room is free
 

@@ -13,6 +13,8 @@ namespace dlc {
 /// One block sums all of k.
 struct whole_depth {
   static constexpr int kParts = 1;
+  static DLC_DEV u32 block() { return blockIdx.x; }
+  static DLC_DEV void begin() { begin_grid(); }
 };
 
 /// PARTS blocks for each tile, neighbours along the grid's x. `exchange`: kExchangeWords counters, zero before and after
@@ -22,6 +24,8 @@ template <int PARTS> struct split_depth {
   static constexpr int kExchangeWords = 1024; // kExchangeCounterBytes of KernelAbi.h
   float *exchange;
 
+  static DLC_DEV u32 block() { return blockIdx.x; }
+  static DLC_DEV void begin() { begin_grid(); }
   static DLC_DEV i64 tile() {
     return ((i64)blockIdx.z * gridDim.y + blockIdx.y) * (gridDim.x / PARTS) + blockIdx.x / PARTS;
   }

@@ -7,6 +7,7 @@
 #include "codegen/cuda/print/KernelPrinter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <map>
 
@@ -23,6 +24,8 @@ namespace dlc::codegen {
 
 /// What kernels of kernel IR alone include.
 static constexpr StringRef kVocabulary = "dlc_device.cuh";
+/// What those include whose blocks meet in a cluster.
+static constexpr StringRef kClusterVocabulary = "dlc_cluster.cuh";
 
 /// Adds device header `name`, after those that it includes, to `headers`.
 static void addWithIncludes(StringRef name, std::vector<std::string> &headers) {
@@ -66,15 +69,24 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
 
 FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
   CudaText result;
-  std::string first = kVocabulary.str();
-  kernel.walk([&](dlk::CallOp call) { first = call.getHeader(); });
-  addWithIncludes(first, result.headers);
-  result.isForHopper = kernel->hasAttr("dlc.sm_90a");
+  llvm::SetVector<StringRef> included;
+  kernel.walk([&](dlk::CallOp call) { included.insert(call.getHeader()); });
+  kernel.walk([&](gpu::BarrierOp barrier) {
+    if (barrier->hasAttr("dlc.cluster") && included.empty())
+      included.insert(kClusterVocabulary);
+  });
+  if (included.empty())
+    included.insert(kVocabulary);
+  for (StringRef header : included)
+    addWithIncludes(header, result.headers);
+  result.isForHopper = kernel->hasAttr("dlc.sm_90a") || kernel->hasAttr("dlc.cluster");
   llvm::raw_string_ostream os(result.text);
   if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))
     for (StringAttr line : lines.getAsRange<StringAttr>())
       os << "// " << cpp::commentText(line) << "\n";
-  os << "#include \"" << first << "\"\n\n";
+  for (StringRef header : included)
+    os << "#include \"" << header << "\"\n";
+  os << "\n";
   unsigned indexBits = 64;
   if (auto bits = kernel->getAttrOfType<IntegerAttr>("dlc.index_bits"))
     indexBits = bits.getInt();

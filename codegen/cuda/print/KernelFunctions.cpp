@@ -67,9 +67,11 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
   for (int32_t size : *blockSize)
     threads *= size;
   // Text for one architecture compiles to nothing on others.
-  bool isForHopper = kernel->hasAttr("dlc.sm_90a");
-  if (isForHopper)
-    os << "#ifdef DLC_HAS_WGMMA\n\n";
+  StringRef condition = kernel->hasAttr("dlc.sm_90a")    ? "DLC_HAS_WGMMA"
+                        : kernel->hasAttr("dlc.cluster") ? "DLC_HAS_CLUSTERS"
+                                                         : "";
+  if (!condition.empty())
+    os << "#ifdef " << condition << "\n\n";
   if (auto blocks = kernel->getAttrOfType<IntegerAttr>("dlc.resident_blocks"))
     os << "DLC_KERNEL_OCCUPANCY(" << threads << ", " << blocks.getInt() << ") ";
   else if (auto blocks = kernel->getAttrOfType<IntegerAttr>("dlc.cluster"))
@@ -104,8 +106,8 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
   if (!failed)
     block(kernel.getBody().front(), {});
   os << "}\n";
-  if (isForHopper)
-    os << "\n#endif // DLC_HAS_WGMMA\n";
+  if (!condition.empty())
+    os << "\n#endif // " << condition << "\n";
   return failure(failed);
 }
 

@@ -234,7 +234,8 @@ void KernelPrinter::statement(Operation *op) {
                  << named[function->getRegion(0).getArgument(counter.getInt())] << ") + "
                  << abi::kGridCounter << ");\n";
         else
-          line() << "dlc::barrier();\n";
+          line() << (barrier->hasAttr("dlc.cluster") ? "dlc::cluster_barrier();\n"
+                                                     : "dlc::barrier();\n");
       })
       .Case<memref::AllocaOp>([&](memref::AllocaOp alloca) { localArray(alloca); })
       .Case<scf::ForOp>([&](scf::ForOp loopOp) { loop(loopOp); })

@@ -4,6 +4,7 @@
 #include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/chain/ChainKernel.h"
 #include "codegen/plan/ExpandAttention.h"
 #include "codegen/plan/ParallelKernels.h"
 #include "codegen/plan/TargetModule.h"
@@ -97,7 +98,7 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
                 {variant.getLimits()[0], variant.getLimits()[1]}};
     std::vector<KernelToBuild> kernels;
     for (auto kernel : target.getOps<dlx::KernelOp>()) {
-      if (kernel.getEntry())
+      if (kernel.getEntry() || kernel.getStages())
         continue;
       auto part = parts.find(kernel.getSymName());
       FailureOr<KernelToBuild> one =
@@ -114,6 +115,11 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
     Block *all = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels").getBody();
     for (KernelToBuild &one : kernels)
       all->getOperations().splice(all->end(), one.functions->getBody()->getOperations());
+    // Chains are made of what the others have become.
+    for (auto kernel : target.getOps<dlx::KernelOp>())
+      if (kernel.getStages() &&
+          failed(buildChain(kernel, cast<gpu::GPUModuleOp>(all->getParentOp()))))
+        return failure();
     return success();
   }
 };

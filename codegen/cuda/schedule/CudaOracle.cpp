@@ -119,7 +119,9 @@ double CudaOracle::microsecondsToCompute(Operation *op, double bytes, double ope
 std::optional<double> CudaOracle::microsecondsOfRun(ModuleOp target) const {
   PassManager manager(target.getContext());
   manager.enableVerifier(false);
-  manager.addPass(createSelectSchedulesCudaPass());
+  SelectSchedulesCudaPassOptions select;
+  select.chains = "never"; // the estimate is of single launches
+  manager.addPass(createSelectSchedulesCudaPass(select));
   if (failed(manager.run(target)))
     return std::nullopt;
   const GpuModel &gpu = gpuOf(target);

@@ -5,6 +5,7 @@
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/Workspace.h"
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
+#include "codegen/cuda/schedule/chain/ChainChoice.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/LibraryChoice.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #define DEBUG_TYPE "dl-select-schedules-cuda"
 
@@ -28,6 +30,14 @@ namespace dlc::codegen {
 #define GEN_PASS_DEF_SELECTSCHEDULESCUDAPASS
 #include "codegen/Passes.h.inc"
 
+static std::optional<ChainUse> useNamed(StringRef name) {
+  return llvm::StringSwitch<std::optional<ChainUse>>(name)
+      .Case("auto", ChainUse::asEstimated)
+      .Case("always", ChainUse::always)
+      .Case("never", ChainUse::never)
+      .Default(std::nullopt);
+}
+
 namespace {
 struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCuda> {
   using SelectSchedulesCudaPassBase::SelectSchedulesCudaPassBase;
@@ -35,6 +45,10 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
   void runOnOperation() override {
     if (hopper != "auto" && hopper != "always" && hopper != "never") {
       getOperation().emitError("hopper is auto, always or never, got '") << hopper << "'";
+      return signalPassFailure();
+    }
+    if (!useNamed(chains)) {
+      getOperation().emitError("chains are auto, always or never, got '") << chains << "'";
       return signalPassFailure();
     }
     ModuleOp target = targetModule(getOperation(), "cuda");
@@ -251,6 +265,7 @@ LogicalResult SelectSchedulesCuda::selectAll(ModuleOp target) {
   for (dlx::KernelOp kernel : llvm::to_vector(target.getOps<dlx::KernelOp>()))
     if (!kernel.getEntry() && failed(decide(kernel, *scratch)))
       return failure();
+  formChains(target, *scratch, symbols, *useNamed(chains));
   return success();
 }
 

@@ -223,7 +223,16 @@ private:
   }
 
   Status addLaunch(const schema::Launch &common, const std::string &name, PlannedCommand &command) {
-    const schema::Launch &launch = *choose(&common);
+    if (inChain > 0) {
+      --inChain;
+      command.launch = &common;
+      command.skip = command.isInChain = true;
+      return {};
+    }
+    const schema::Chain *chain = variants.chainOf(common);
+    if (chain)
+      inChain = chain->launches() - 1;
+    const schema::Launch &launch = chain ? *chain->launch() : *choose(&common);
     command.launch = &launch;
     for (size_t i = 0; i < sizeOf(launch.args()); ++i) {
       const schema::Arg &arg = *launch.args()->Get(i);
@@ -324,6 +333,7 @@ private:
   Interface interface;
   VariantUse variants;
   Plan plan;
+  uint32_t inChain = 0;            ///< launches that are still to come of the last chain
   std::vector<uint32_t> firstUses; ///< by buffer: the first init command that uses a temporary
 };
 
@@ -335,9 +345,15 @@ Expected<Plan> dlc::rt::planProgram(const schema::Program &program,
   return Planner(program, values, phase, interface, variants).run();
 }
 
-bool VariantUse::allows(const schema::Variant &variant) const {
-  return any && (variant.gpu() == 0 || int64_t(variant.gpu()) == gpu) &&
-         (!usable || (*usable)[variant.launch()->kernel()]);
+bool VariantUse::allows(const schema::Launch &launch, uint32_t ofGpu) const {
+  return (ofGpu == 0 || int64_t(ofGpu) == gpu) && (!usable || (*usable)[launch.kernel()]);
+}
+
+const schema::Chain *VariantUse::chainOf(const schema::Launch &launch) const {
+  for (size_t i = 0; chains && i < sizeOf(launch.chains()); ++i)
+    if (const schema::Chain *chain = launch.chains()->Get(i); allows(*chain))
+      return chain;
+  return nullptr;
 }
 
 bool dlc::rt::areWithin(const flatbuffers::Vector<const schema::Limits *> *limits,

@@ -61,6 +61,7 @@ struct PlannedMap {
 struct PlannedCommand {
   const schema::Launch *launch = nullptr; ///< null: a copy
   bool skip = false;                      ///< nothing to do under these shapes
+  bool isInChain = false;                 ///< and skipped: a launch before it does its work
   std::vector<PlannedArg> args;
   std::vector<PlannedMap> maps;    ///< behind the arguments
   int64_t grid[3] = {1, 1, 1};     ///< cpu: tiles of a phase, phases, 1
@@ -86,12 +87,23 @@ enum class Interface { callerMemory, arena };
 
 /// Which variants of launches are taken, of those that hold for the shapes.
 struct VariantUse {
-  bool any = true; ///< false: none
-  int gpu = 0;     ///< also those whose code is for this GPU alone: 90 for sm_90a
+  bool any = true;     ///< false: none
+  bool chains = false; ///< also launches in the place of several (schema::Chain)
+  int gpu = 0;         ///< also those whose code is for this GPU alone: 90 for sm_90a
   /// By kernel: whether it may be launched. Null: each may.
   const std::vector<bool> *usable = nullptr;
 
-  bool allows(const schema::Variant &variant) const;
+  bool allows(const schema::Variant &variant) const {
+    return any && allows(*variant.launch(), variant.gpu());
+  }
+  bool allows(const schema::Chain &chain) const {
+    return chains && allows(*chain.launch(), chain.gpu());
+  }
+  /// The first chain that takes the launch's place; null where none does.
+  const schema::Chain *chainOf(const schema::Launch &launch) const;
+
+private:
+  bool allows(const schema::Launch &launch, uint32_t ofGpu) const;
 };
 /// Whether `values`, of the module's expressions, lie within the limits.
 bool areWithin(const flatbuffers::Vector<const schema::Limits *> *limits,

@@ -349,6 +349,14 @@ private:
     }
     for (size_t i = 0; i < sizeOf(launch.variants()); ++i)
       DLC_TRY(checkVariant(*launch.variants()->Get(i), text(where, ", variant ", i), at, init));
+    for (size_t i = 0; i < sizeOf(launch.chains()); ++i)
+      DLC_TRY(checkChain(*launch.chains()->Get(i), text(where, ", chain ", i), at, init));
+    DLC_TRY(checkGrid(launch, where, init));
+    DLC_TRY(checkKept(launch, where));
+    return launch.product() ? checkProduct(*launch.product(), launch, where) : Status();
+  }
+
+  Status checkGrid(const schema::Launch &launch, const std::string &where, bool init) const {
     size_t axes = sizeOf(launch.grid());
     if (axes < 1 || axes > (isCuda ? 3 : 2))
       return refuseModule(where, "expected a grid of 1 ", isCuda ? "to 3" : "or 2", " axes, got ",
@@ -361,8 +369,7 @@ private:
                : scratch.min > kMaxScratchBytes)
       return refuseModule(where, isCuda ? "dynamic shared memory must be constant and at most 1 MiB"
                                         : "more than 4 GiB of scratch for a thread");
-    DLC_TRY(checkKept(launch, where));
-    return launch.product() ? checkProduct(*launch.product(), launch, where) : Status();
+    return {};
   }
 
   Status checkVariant(const schema::Variant &variant, const std::string &where, size_t at,
@@ -374,6 +381,44 @@ private:
       return refuseModule(where, "it is for a GPU, and the program is not");
     DLC_TRY(checkLimits(variant.limits(), where));
     return checkLaunch(*variant.launch(), where, at, init);
+  }
+
+  /// Each argument of the launches in a chain's place is checked where these are, and those of the
+  /// chain are the same.
+  Status checkChain(const schema::Chain &chain, const std::string &where, size_t at,
+                    bool init) const {
+    const schema::Launch &launch = *chain.launch();
+    if (init || !isCuda || sizeOf(launch.variants()) + sizeOf(launch.chains()) > 0 ||
+        launch.product() || launch.maps() || launch.kept())
+      return refuseModule(where, "only launches of a run on GPUs have chains, which are plain");
+    if (chain.launches() < 2 || chain.launches() > sizeOf(program.main()) - at)
+      return refuseModule(where, "it takes the place of ", chain.launches(),
+                          " launches; there are ", sizeOf(program.main()) - at);
+    auto isSame = [](const schema::Arg &a, const schema::Arg &b) {
+      return a.kind() == b.kind() && a.index() == b.index();
+    };
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < chain.launches(); ++i) {
+      const schema::Launch *stage =
+          program.main()->Get(static_cast<uint32_t>(at) + i)->command_as_Launch();
+      for (uint32_t k = 0; stage && k < sizeOf(stage->args()); ++k, ++next)
+        if (next >= sizeOf(launch.args()) ||
+            !isSame(*launch.args()->Get(next), *stage->args()->Get(k)))
+          return refuseModule(where, "argument ", next, " is not that of the launch in its place");
+      if (!stage)
+        return refuseModule(where, "command ", at + i, ", in its place, is no launch");
+    }
+    if (next != sizeOf(launch.args()))
+      return refuseModule(where, "it has ", sizeOf(launch.args()), " arguments; the launches have ",
+                          next);
+    if (launch.kernel() >= sizeOf(program.kernels()))
+      return refuseModule(where, "it names kernel ", launch.kernel(), "; there are ",
+                          sizeOf(program.kernels()));
+    DLC_TRY(checkGrid(launch, where, init));
+    return expressions.constant(launch.grid()->Get(0))
+               ? Status()
+               : refuseModule(where,
+                              "a chain has as many blocks under all shapes, and this one has not");
   }
 
   Status checkLimits(const flatbuffers::Vector<const schema::Limits *> *limits,

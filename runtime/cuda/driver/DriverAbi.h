@@ -123,6 +123,7 @@ enum class FunctionAttribute : int {
   BinaryVersion = 6,
   MaxDynamicSharedSizeBytes = 8,
   PreferredSharedMemoryCarveout = 9,
+  NonPortableClusterSizeAllowed = 14,
 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;

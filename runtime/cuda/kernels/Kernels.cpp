@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/kernels/Kernels.h"
+#include "ir/machine/GpuModel.h"
 #include "runtime/core/Text.h"
 
 #include <algorithm>
@@ -14,6 +15,8 @@ using rt::text;
 
 /// What a kernel gets without asking for more.
 static constexpr int64_t kDefaultShared = 48 << 10;
+/// Blocks of a cluster that each GPU with clusters takes.
+static constexpr int64_t kPortableCluster = 8;
 
 template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
 
@@ -163,6 +166,8 @@ template <class Visit> static void forEachLaunch(const schema::Program &program,
         visit(*launch);
         for (size_t k = 0; k < sizeOf(launch->variants()); ++k)
           visit(*launch->variants()->Get(k)->launch());
+        for (size_t k = 0; k < sizeOf(launch->chains()); ++k)
+          visit(*launch->chains()->Get(k)->launch());
       }
 }
 
@@ -173,6 +178,19 @@ void Kernels::findUsable(const KernelOptions &options) {
     usable[i] = !options.noJit ||
                 findCubin(*program->cuda_sources()->Get(program->kernels()->Get(i)->cuda_source()),
                           owner->architecture());
+  // A slice of a GPU may have no group of multiprocessors that holds a large cluster.
+  bool isSlice = 2 * owner->multiprocessors() < gpuModelOf(owner->architecture()).multiprocessors;
+  chainBlocks.resize(usable.size());
+  for (size_t i = 0; i < sizeOf(program->main()); ++i) {
+    const schema::Launch *launch = program->main()->Get(i)->command_as_Launch();
+    for (size_t k = 0; launch && k < sizeOf(launch->chains()); ++k) {
+      const schema::Launch &chain = *launch->chains()->Get(k)->launch();
+      int64_t blocks = *module->expressions().constant(chain.grid()->Get(0));
+      chainBlocks[chain.kernel()] = blocks;
+      if (blocks > kPortableCluster && isSlice)
+        usable[chain.kernel()] = false;
+    }
+  }
 }
 
 void Kernels::findDynamicShared() {
@@ -194,6 +212,11 @@ std::vector<bool> Kernels::kernelsOfAllShapes() const {
       found[launch->kernel()] = true;
   for (size_t i = 0; i < sizeOf(program->main()); ++i) {
     const schema::Launch *launch = program->main()->Get(i)->command_as_Launch();
+    if (const schema::Chain *chain = launch ? variants().chainOf(*launch) : nullptr) {
+      found[chain->launch()->kernel()] = true;
+      i += chain->launches() - 1;
+      continue;
+    }
     size_t k = 0, count = launch ? sizeOf(launch->variants()) : 0;
     while (k < count && !variants().allows(*launch->variants()->Get(k)))
       ++k;
@@ -290,6 +313,10 @@ Status Kernels::find(uint32_t index) {
         device.check(driver.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes,
                                              static_cast<int>(dynamic)),
                      text("give ", name, " its shared memory")));
+  if (chainBlocks[index] > kPortableCluster)
+    DLC_TRY(device.check(
+        driver.funcSetAttribute(function, FunctionAttribute::NonPortableClusterSizeAllowed, 1),
+        text("give ", name, " its cluster")));
   functions[index] = function;
   return {};
 }

@@ -55,7 +55,9 @@ public:
 
   Function operator[](uint32_t kernel) const { return functions[kernel]; }
   /// The variants of launches that can be made on this device.
-  rt::VariantUse variants() const { return {true, special, &usable}; }
+  rt::VariantUse variants() const {
+    return {.any = true, .chains = true, .gpu = special, .usable = &usable};
+  }
   /// Whether kernels that wait for those before them do so on this device.
   bool haveWaits() const { return !isForOlder; }
   /// What one may wish to know of how the code was found; empty where there is nothing.
@@ -86,6 +88,7 @@ private:
   std::vector<Module> modules;        ///< by source; null where it is not loaded
   std::vector<Function> functions;    ///< null where it is not ready
   std::vector<bool> usable;           ///< there is code for this device, or it may be compiled
+  std::vector<int64_t> chainBlocks;   ///< of a chain; 0 of other kernels
   std::vector<int64_t> dynamicShared; ///< bytes, the largest that any launch of a kernel asks for
   std::string notes;
   int special = 0; ///< 90 where launches for sm_90a alone can be made, else 0

@@ -50,6 +50,18 @@ class Mlp(nn.Module):
         return self.c(F.relu(self.b(F.relu(self.a(x)))))
 
 
+class SmallMlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for i in range(8):
+            setattr(self, f"l{i}", nn.Linear(64, 64))
+
+    def forward(self, x):
+        for i in range(8):
+            x = torch.relu(getattr(self, f"l{i}")(x))
+        return x
+
+
 class Mnist(nn.Module):
     def __init__(self):
         super().__init__()
@@ -279,7 +291,7 @@ class TwoOfFour(nn.Module):
 MODULES = (
     (r"LSTM 2x1024", Lstm), (r"Llama", Llama), (r"ViT", ViT), (r"BERT", Bert), (r"ConvNeXt", ConvNeXt),
     (r"ResNet-50", vision_models.ResNet50), (r"MobileNetV2", vision_models.MobileNetV2),
-    (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp),
+    (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp), (r"8 layers of 64", SmallMlp),
     (r"product of e4m3", lambda: Function(float8_product)), (r"product of s8", lambda: Function(byte_product)),
     (r"linear .* 2:4", TwoOfFour), (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
     (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),

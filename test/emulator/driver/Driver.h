@@ -48,6 +48,7 @@ struct CUfunc_st {
   unsigned cluster = 1; ///< blocks of a cluster, neighbours along the grid's x
   std::vector<unsigned> paramBytes;
   unsigned maxDynamicShared = 48 * 1024;
+  bool mayHaveLargeClusters = false; ///< of more than eight blocks
   /// What the kernel was seen to use; 0 before its first launch.
   unsigned staticShared = 0;
 };

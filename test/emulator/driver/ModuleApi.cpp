@@ -167,7 +167,10 @@ Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim
       threads > function->maxThreads || sharedBytes > function->maxDynamicShared ||
       sharedBytes + function->staticShared > unsigned(emu::readSettings().sharedBytes))
     return Result::InvalidValue;
-  if (grid.x % function->cluster || (function->cluster > 1 && emu::readSettings().arch < 90))
+  constexpr unsigned kPortable = 8, kLargest = 16; // blocks of a cluster
+  unsigned largest = function->mayHaveLargeClusters ? kLargest : kPortable;
+  if (grid.x % function->cluster || function->cluster > largest ||
+      (function->cluster > 1 && emu::readSettings().arch < 90))
     return Result::InvalidClusterSize;
   if (cooperative && function->cluster > 1)
     return Result::NotSupported;
@@ -268,6 +271,9 @@ Result cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function func
   case FunctionAttribute::BinaryVersion:
     *value = emu::readSettings().arch;
     return Result::Success;
+  case FunctionAttribute::NonPortableClusterSizeAllowed:
+    *value = function->mayHaveLargeClusters;
+    return Result::Success;
   case FunctionAttribute::ConstSizeBytes:
   case FunctionAttribute::LocalSizeBytes:
   case FunctionAttribute::PreferredSharedMemoryCarveout:
@@ -281,6 +287,10 @@ Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int va
   DLC_EMU_ENTER();
   if (attribute == FunctionAttribute::PreferredSharedMemoryCarveout)
     return Result::Success;
+  if (attribute == FunctionAttribute::NonPortableClusterSizeAllowed) {
+    function->mayHaveLargeClusters = value != 0;
+    return Result::Success;
+  }
   if (attribute != FunctionAttribute::MaxDynamicSharedSizeBytes || value < 0 ||
       value + static_cast<int>(function->staticShared) > emu::readSettings().sharedBytes)
     return Result::InvalidValue;

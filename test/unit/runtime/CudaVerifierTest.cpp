@@ -17,6 +17,14 @@ void addVariant(LaunchT &launch) {
   launch.variants.push_back(std::move(variant));
 }
 
+/// A chain of launches like `launch`, which have no arguments.
+void addChain(LaunchT &launch, uint32_t launches) {
+  auto chain = std::make_unique<ChainT>();
+  chain->launch = std::make_unique<LaunchT>(launch);
+  chain->launches = launches;
+  launch.chains.push_back(std::move(chain));
+}
+
 struct Fault {
   const char *name;
   void (*plant)(PackageBuilder &, ProgramT &);
@@ -136,6 +144,57 @@ const Fault kFaults[] = {
      "program 0 (cuda), command 0, variant 0: only launches of a run have variants, which have "
      "none "
      "themselves"},
+    {"ChainOfOne",
+     [](PackageBuilder &, ProgramT &p) { addChain(*p.main[0]->command.AsLaunch(), 1); },
+     "program 0 (cuda), command 0, chain 0: it takes the place of 1 launches; there are 1"},
+    {"ChainBeyondTheEnd",
+     [](PackageBuilder &, ProgramT &p) { addChain(*p.main[0]->command.AsLaunch(), 2); },
+     "program 0 (cuda), command 0, chain 0: it takes the place of 2 launches; there are 1"},
+    {"ArgumentsOfChain",
+     [](PackageBuilder &, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       p.main[0]->command.AsLaunch()->chains[0]->launch->args.emplace_back(ArgKind::buffer, 7);
+     },
+     "program 0 (cuda), command 0, chain 0: it has 1 arguments; the launches have 0"},
+    {"ArgumentOfChain",
+     [](PackageBuilder &package, ProgramT &p) {
+       p.main[0]->command.AsLaunch()->args.emplace_back(ArgKind::dim, package.constant(1).row);
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       auto &args = p.main[0]->command.AsLaunch()->chains[0]->launch->args;
+       args.emplace_back(ArgKind::dim, package.constant(2).row);
+     },
+     "program 0 (cuda), command 0, chain 0: argument 1 is not that of the launch in its place"},
+    {"ChainOfACopy",
+     [](PackageBuilder &, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>());
+       p.main[1]->command.Set(CopyT());
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+     },
+     "program 0 (cuda), command 0, chain 0: command 1, in its place, is no launch"},
+    {"KernelOfChain",
+     [](PackageBuilder &, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       p.main[0]->command.AsLaunch()->chains[0]->launch->kernel = 99;
+     },
+     "program 0 (cuda), command 0, chain 0: it names kernel 99; there are 1"},
+    {"ChainOfVariants",
+     [](PackageBuilder &, ProgramT &p) {
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       addVariant(*p.main[0]->command.AsLaunch()->chains[0]->launch);
+     },
+     "program 0 (cuda), command 0, chain 0: only launches of a run on GPUs have chains, which are "
+     "plain"},
+    {"SymbolicChain",
+     [](PackageBuilder &package, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       p.main[0]->command.AsLaunch()->chains[0]->launch->grid = {package.symbol("N", 1, 2).row};
+     },
+     "program 0 (cuda), command 0, chain 0: a chain has as many blocks under all shapes, and this "
+     "one has not"},
     {"LimitsOfVariant",
      [](PackageBuilder &, ProgramT &p) {
        LaunchT &launch = *p.main[0]->command.AsLaunch();

@@ -187,6 +187,13 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_option("--plans", options->plans,
                       "Plans that 'dlc tune' measured for this model: they take the place of those "
                       "with the smallest estimate");
+  command
+      ->add_option("--chains", options->chains,
+                   "For cuda, kernels that follow each other and are small: one launch in the "
+                   "place of several. auto: where the cost model says that this is faster; always: "
+                   "wherever it is possible; never. 'dlc inspect' shows the chains")
+      ->check(checkOneOf({"auto", "always", "never"}))
+      ->capture_default_str();
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(checkOneOf(kPhases));
   command

@@ -72,6 +72,7 @@ struct CompileOptions : QuantizationOptions {
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
   std::vector<std::string> forcePlan; // KERNEL=PLAN
+  std::string chains = "auto";        // auto, always or never
   std::string plans;                  // a file of 'dlc tune'; empty: none
   // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
   std::string precision = "f32";

@@ -45,9 +45,16 @@ struct LaunchCount {
   std::string product;            // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it ...
   std::vector<std::string> calls; // ... and where it does so unasked: "on sm_90, for N = 512..4096"
   std::string insteadOf;          // of a variant: the kernel whose place it takes ...
-  std::string where;              // ... "on sm_90a", "for N*T = 9..64", or both
-  std::optional<int64_t> shared;  // bytes of shared memory of a block, that of the launch with them
+  std::vector<std::string> stages; // of a chain: the kernels in whose place it is launched ...
+  std::string where;               // ... "on sm_90a", "for N*T = 9..64", or both
+  std::optional<int64_t> shared; // bytes of shared memory of a block, that of the launch with them
 
+  std::string stagesAsText() const {
+    std::string text;
+    for (const std::string &stage : stages)
+      text += (text.empty() ? "" : ", ") + rt::quoted(stage);
+    return text;
+  }
   std::string callsAsText() const {
     std::string text;
     for (const std::string &call : calls)
@@ -121,8 +128,8 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
   auto count = [&](const auto *commands, bool init) {
     if (!commands)
       return;
-    for (const auto *entry : *commands) {
-      if (const auto *launch = entry->command_as_Launch()) {
+    for (uint32_t at = 0; at < commands->size(); ++at) {
+      if (const auto *launch = commands->Get(at)->command_as_Launch()) {
         LaunchCount &count = facts.launches[launch->kernel()];
         ++(init ? count.init : count.main);
         count.shared = sharedBytesOf(module, program, *launch);
@@ -136,6 +143,17 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
           other.insteadOf = program.kernels()->Get(launch->kernel())->name()->str();
           other.where = describeVariant(module, variant);
           other.shared = sharedBytesOf(module, program, *variant.launch());
+        }
+        for (uint32_t i = 0; launch->chains() && i < launch->chains()->size(); ++i) {
+          const schema::Chain &chain = *launch->chains()->Get(i);
+          LaunchCount &other = facts.launches[chain.launch()->kernel()];
+          for (uint32_t k = 0; k < chain.launches(); ++k)
+            other.stages.push_back(program.kernels()
+                                       ->Get(commands->Get(at + k)->command_as_Launch()->kernel())
+                                       ->name()
+                                       ->str());
+          other.where = chain.gpu() ? "on sm_" + std::to_string(chain.gpu()) : "on each GPU";
+          other.shared = sharedBytesOf(module, program, *chain.launch());
         }
       } else {
         ++facts.copies;
@@ -243,6 +261,8 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
                "\n";
       if (!count.insteadOf.empty())
         out += "      in place of " + rt::quoted(count.insteadOf) + " " + count.where + "\n";
+      if (!count.stages.empty())
+        out += "      in place of " + count.stagesAsText() + " " + count.where + "\n";
     }
   if (facts.copies)
     out += "    copies: " + std::to_string(facts.copies) + "\n";
@@ -368,6 +388,12 @@ static std::string describeJson(const rt::Module &module) {
           json.string("cublaslt", count.product).string("cublaslt_unasked", count.callsAsText());
         if (!count.insteadOf.empty())
           json.string("in_place_of", count.insteadOf).string("where", count.where);
+        if (!count.stages.empty()) {
+          json.string("where", count.where).beginArray("stages");
+          for (const std::string &stage : count.stages)
+            json.string(stage);
+          json.endArray();
+        }
         if (count.shared)
           json.integer("shared_bytes", *count.shared);
         json.integer("launches", count.main)

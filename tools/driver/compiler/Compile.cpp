@@ -363,8 +363,8 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   // The first entry for a kernel counts: the user's own comes before those of the file.
   std::vector<std::string> forced = forcedPlansOf(*target.getName());
   llvm::append_range(forced, plans.entriesFor(target));
-  codegen::addSchedule(manager, *target.getName(), forced,
-                       /*candidates=*/options.kernelPlans != nullptr);
+  codegen::addSchedule(manager, *target.getName(),
+                       {forced, /*candidates=*/options.kernelPlans != nullptr, options.chains});
   ScopedDiagnosticHandler handler(target->getContext(), [&](Diagnostic &diagnostic) {
     isPlanRefused |= codegen::isAboutForcedPlans(diagnostic);
     return failure(); // the next handler prints it

@@ -116,6 +116,7 @@ int Tuning::compile(const std::string &file, std::vector<std::string> forced,
   one.output = file;
   one.quiet = true;
   one.forcePlan = std::move(forced);
+  one.chains = "never"; // each kernel is timed by itself
   one.kernelPlans = found;
   return kLinkedCompiler.compile(one);
 }
