@@ -122,6 +122,7 @@ static std::string waitProblem(const Case &one) {
   bool byThreads = text.find("dlc_rows.cuh") != std::string_view::npos ||
                    text.find("dlc_chain.cuh") != std::string_view::npos ||
                    text.find("dlc_contract.cuh") != std::string_view::npos ||
+                   text.find("dlc_simt.cuh") != std::string_view::npos ||
                    text.find("dlc_contract_sparse.cuh") != std::string_view::npos;
   bool isEarly = text.find("early = 1") != std::string_view::npos ||
                  text.find("early = 2") != std::string_view::npos;

@@ -77,6 +77,12 @@ template <class Config> struct slab_k<Config, true> {
   }
 };
 
+/// Where a piece of a slab comes from; the offset means nothing where the piece does not exist.
+template <class Index> struct piece_source {
+  Index offset;
+  bool exists;
+};
+
 /// An operand's slab in shared memory. ALONG_K: ROWS rows of DEPTH elements; else the other way
 /// round. OUTSIDE: what elements are that have no place in memory.
 template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true, int OUTSIDE = 0>
@@ -84,6 +90,7 @@ struct slab {
   static constexpr int kPerChunk = 16 / (int)sizeof(T), kLines = ALONG_K ? ROWS : DEPTH,
                        kChunks = (ALONG_K ? DEPTH : ROWS) / kPerChunk, kElements = ROWS * DEPTH,
                        kDepth = DEPTH;
+  static constexpr int kPeriod = 8; // lines so far apart are permuted alike
 
   /// Where a chunk begins, in elements.
   static DLC_DEV constexpr int place(int line, int chunk) {
@@ -99,25 +106,26 @@ struct slab {
                            Index k0, Index depth) {
     fill_at<WIDTH, THREADS, ACROSS>(stage, base, operand, first, rows, flat_k<Index>{k0}, depth);
   }
-  /// Copies a slab of which this thread's piece of each round lies at place(round, row, step of k),
-  /// -1 where it is OUTSIDE.
+  /// Copies a slab of which this thread's piece of each round lies at place(round, row, step of k).
   template <int WIDTH, int THREADS, bool ACROSS, class Place>
   static DLC_DEV void copy(T *stage, const T *base, const Place &place) {
     constexpr int kPerLine = kChunks * kPerChunk / WIDTH, kPieces = kLines * kPerLine,
                   kRounds = rounds<WIDTH, THREADS>(),
                   kUnroll = kRounds <= 8 ? kRounds : 4; // more would keep too many addresses
+    // Lines of all rounds are permuted alike where they are a multiple of kPeriod apart.
+    constexpr bool kAlike = !ACROSS && THREADS % (kPerLine * kPeriod) == 0;
+    auto [own_line, own_at] = piece_of<WIDTH, THREADS, ACROSS>(0);
+    T *first = stage + slab::place(own_line, own_at / kPerChunk) + own_at % kPerChunk;
 #pragma unroll kUnroll
     for (int round = 0; round < kRounds; ++round) {
-      int piece = round * THREADS + (int)threadIdx.x;
-      if (kPieces % THREADS != 0 && piece >= kPieces)
+      if (kPieces % THREADS != 0 && round * THREADS + (int)threadIdx.x >= kPieces)
         break;
-      // Neighbouring threads copy neighbours in memory.
-      int line = ACROSS ? piece % kLines : piece / kPerLine,
-          at = (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
-      auto offset = place(round, ALONG_K ? line : at, ALONG_K ? at : line);
-      T *to = stage + slab::place(line, at / kPerChunk) + at % kPerChunk;
+      auto [line, at] = piece_of<WIDTH, THREADS, ACROSS>(round);
+      auto source = place(round, ALONG_K ? line : at, ALONG_K ? at : line);
+      T *to = kAlike ? first + round * (THREADS / kPerLine) * kChunks * kPerChunk
+                     : stage + slab::place(line, at / kPerChunk) + at % kPerChunk;
       if constexpr (OUTSIDE != 0)
-        if (offset < 0) { // a copy brings zeros alone
+        if (!source.exists) { // a copy brings zeros alone
           vec<T, WIDTH> outside;
 #pragma unroll
           for (int e = 0; e < WIDTH; ++e)
@@ -125,19 +133,38 @@ struct slab {
           store(to, outside);
           continue;
         }
-      cp_async<WIDTH *(int)sizeof(T)>(to, base + (offset < 0 ? 0 : offset), offset >= 0);
+      // The place of a tap that there is not need not be aligned as copies want it.
+      cp_async<WIDTH *(int)sizeof(T)>(to, base + (source.exists ? source.offset : 0),
+                                      source.exists);
     }
+  }
+  /// The line of a piece, and the element of it at which the piece begins.
+  struct piece_place {
+    int line, at;
+  };
+  /// Where the piece is that this thread brings in round `round`: neighbouring threads copy
+  /// neighbours in memory. All rounds share a term (unsigned, so that shifts divide), which is
+  /// computed once.
+  template <int WIDTH, int THREADS, bool ACROSS> static DLC_DEV piece_place piece_of(int round) {
+    constexpr u32 kPerLine = kChunks * kPerChunk / WIDTH, kRow = ACROSS ? kLines : kPerLine;
+    u32 piece = threadIdx.x, before = (u32)(round * THREADS);
+    if constexpr (THREADS % kRow != 0)
+      piece += before, before = 0;
+    u32 across = piece / kRow + before / kRow, along = piece % kRow;
+    return {(int)(ACROSS ? along : across), (int)(ACROSS ? across : along) * WIDTH};
   }
   template <int WIDTH, int THREADS> static DLC_DEV constexpr int rounds() {
     return (kLines * kChunks * kPerChunk / (WIDTH > 0 ? WIDTH : kPerChunk) + THREADS - 1) / THREADS;
   }
   /// The row, counted from the slab's first, that this thread brings in round `round`.
   template <int WIDTH, int THREADS, bool ACROSS> static DLC_DEV int own_row(int round) {
-    constexpr int kPerLine = kChunks * kPerChunk / WIDTH;
-    int piece = round * THREADS + (int)threadIdx.x;
-    int line = ACROSS ? piece % kLines : piece / kPerLine,
-        at = (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
+    auto [line, at] = piece_of<WIDTH, THREADS, ACROSS>(round);
     return ALONG_K ? line : at;
+  }
+  /// So many neighbouring threads of a warp bring pieces of one row in each round.
+  template <int WIDTH, bool ACROSS> static DLC_DEV constexpr int threads_of_row() {
+    constexpr int kPerLine = kChunks * kPerChunk / WIDTH;
+    return !ALONG_K || ACROSS ? 1 : kPerLine < 32 ? kPerLine : 32;
   }
   /// The step of k, counted from the slab's first, that this thread brings first.
   template <int WIDTH, int THREADS, bool ACROSS> static DLC_DEV int own_k() {
@@ -145,7 +172,7 @@ struct slab {
     static_assert((THREADS & (THREADS - 1)) == 0 && (kLines & (kLines - 1)) == 0 &&
                       (kPerLine & (kPerLine - 1)) == 0,
                   "what a round adds is the same for all threads");
-    return k_of<WIDTH, ACROSS>((int)threadIdx.x);
+    return k_of<WIDTH, ACROSS>(threadIdx.x);
   }
   /// fill from where `from` stands: with the thread's own_k, if that is what it was started at.
   template <int WIDTH, int THREADS, bool ACROSS, class Index, class K, class Operand>
@@ -158,9 +185,14 @@ struct slab {
       else
         gather_elements<THREADS>(stage, base, operand, first, rows, from, depth);
     } else if constexpr (WIDTH > 0) {
-      copy<WIDTH, THREADS, ACROSS>(stage, base, [&](int round, int row, int own) -> Index {
+      copy<WIDTH, THREADS, ACROSS>(stage, base, [&](int round, int row, int own) {
         auto step = from.at(own, k_of<WIDTH, ACROSS>(round * THREADS));
-        return first + row < rows && step.k < depth ? step(operand, first + row) : -1;
+        piece_source<Index> source = {0, first + row < rows && step.k < depth};
+        if (source.exists) {
+          source.offset = step(operand, first + row);
+          source.exists = source.offset >= 0;
+        }
+        return source;
       });
     } else {
       // Rolled: an operand that must be computed is a long expression.
@@ -182,15 +214,15 @@ struct slab {
   }
 
   /// The step of k at which a piece lies.
-  template <int WIDTH, bool ACROSS> static DLC_DEV constexpr int k_of(int piece) {
+  template <int WIDTH, bool ACROSS> static DLC_DEV constexpr int k_of(u32 piece) {
     if constexpr (WIDTH == 0)
-      return ALONG_K ? piece % kChunks * kPerChunk : piece / kChunks;
+      return (int)(ALONG_K ? piece % kChunks * kPerChunk : piece / kChunks);
     else {
       constexpr int kPerLine = kChunks * kPerChunk / WIDTH;
       if constexpr (ALONG_K)
-        return (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
+        return (int)(ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
       else
-        return ACROSS ? piece % kLines : piece / kPerLine;
+        return (int)(ACROSS ? piece % kLines : piece / kPerLine);
     }
   }
 
@@ -266,21 +298,30 @@ struct slab_feed {
 
   template <class Operand, class... Place>
   DLC_DEV void start(const Operand &operand, Index first, Index rows, const Place &...place) {
-    at = K::start(Slab::template own_k<WIDTH, THREADS, ACROSS>());
+    int own_k = Slab::template own_k<WIDTH, THREADS, ACROSS>();
+    at = K::start(is_whole() ? 0 : own_k);
     if constexpr (kKeepsRows) {
-      K tap = K::start(0);
 #pragma unroll
       for (int round = 0; round < kRounds; ++round) {
-        begin[round] = (tap(place, first + row(round)), ...);
+        int ahead = is_whole() ? own_k + Slab::template k_of<WIDTH, ACROSS>(round * THREADS) : 0;
+        begin[round] = (K::start(ahead)(place, first + row(round)), ...);
         inside[round] = 0;
       }
+      // The threads that bring pieces of one row look at a tap each, and tell each other.
+      constexpr int kSharing = Slab::template threads_of_row<WIDTH, ACROSS>();
+      int own = (int)threadIdx.x % kSharing, others = (int)threadIdx.x % 32 - own;
 #pragma unroll 1
-      for (int bit = 0; bit < TAPS; ++bit) {
+      for (int bit = 0; bit < TAPS; bit += kSharing) {
+        constexpr u32 kBits = kSharing < 32 ? (1u << kSharing) - 1 : 0xffffffffu,
+                      kTaps = TAPS < 32 ? (1u << TAPS) - 1 : 0xffffffffu;
+        K tap = K::start((bit + own) * K::extent(K::kLoops - 1));
 #pragma unroll
-        for (int round = 0; round < kRounds; ++round)
-          if (first + row(round) < rows && tap(operand, first + row(round)) >= 0)
-            inside[round] |= 1u << bit;
-        tap = tap.plus(K::extent(K::kLoops - 1));
+        for (int round = 0; round < kRounds; ++round) {
+          bool there = first + row(round) < rows;
+          there &= tap(operand, first + row(round)) >= 0; // no branch
+          u32 found = kSharing > 1 ? ballot(there) >> others & kBits : there ? 1 : 0;
+          inside[round] |= found << bit & kTaps;
+        }
       }
     }
   }
@@ -292,21 +333,19 @@ struct slab_feed {
   DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                     Index depth, const Place &...place) {
     if constexpr (kKeepsRows) {
-      // Slabs that end where the last loop does never reach beyond k.
-      constexpr bool kWhole = K::extent(K::kLoops - 1) % Slab::kDepth == 0;
       K zero = K::start(0);
-      Slab::template copy<WIDTH, THREADS, ACROSS>(
-          stage, base, [&](int round, int, int own) -> Index {
-            K step = at.at(own, Slab::template k_of<WIDTH, ACROSS>(round * THREADS));
-            Index tap = step.indices[0];
+      Slab::template copy<WIDTH, THREADS, ACROSS>(stage, base, [&](int round, int, int own) {
+        K step = is_whole() ? at : at.at(own, Slab::template k_of<WIDTH, ACROSS>(round * THREADS));
+        Index tap = step.indices[0];
 #pragma unroll
-            for (int loop = 1; loop < K::kLoops - 1; ++loop)
-              tap = tap * K::extent(loop) + step.indices[loop];
-            Index along = ((step(place, (Index)0) - zero(place, (Index)0)), ...);
-            return (kWhole || step.k < depth) && (inside[round] >> tap & 1) != 0
-                       ? begin[round] + along
-                       : -1;
-          });
+        for (int loop = 1; loop < K::kLoops - 1; ++loop)
+          tap = tap * K::extent(loop) + step.indices[loop];
+        Index along = ((step(place, (Index)0) - zero(place, (Index)0)), ...);
+        bool exists = (inside[round] & 1u << tap) != 0;
+        if constexpr (!is_whole())
+          exists &= step.k < depth; // no branch
+        return piece_source<Index>{begin[round] + along, exists};
+      });
     } else {
       Slab::template fill_at<WIDTH, THREADS, ACROSS>(stage, base, operand, first, rows, at, depth);
     }
@@ -314,6 +353,14 @@ struct slab_feed {
   }
 
 private:
+  /// Slabs that end where the last loop does have one tap each and never reach beyond k. So all
+  /// threads walk from tap to tap alike, and a thread's own step is part of where its window begins.
+  static DLC_DEV constexpr bool is_whole() {
+    if constexpr (kKeepsRows)
+      return K::extent(K::kLoops - 1) % Slab::kDepth == 0;
+    else
+      return false;
+  }
   static DLC_DEV int row(int round) {
     return Slab::template own_row<WIDTH, THREADS, ACROSS>(round);
   }

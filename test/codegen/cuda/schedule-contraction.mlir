@@ -9,12 +9,11 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ bias,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, row_tiles = 0, stages = 3, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 32, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 4, width_b = 1 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, early = 0, k_1 = 3, k_2 = 16, k_loops = 3, row_tiles = 0, stages = 3, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 32, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 4, width_b = 1 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_simt<config>(
 // CHECK-NEXT:       s0 * 1024, 32, 144, x, weight,

@@ -68,15 +68,14 @@ module @cuda {
     dl.yield %p : tensor<4x32x4x4xf16, #dl.t<[4, 32, 4, 4], order = [0, 2, 3, 1]>>
   }
 // The last dim of the result lies across the columns: one column a call.
-// CHECK-LABEL: {{^}}DLC_KERNEL(64) dlc_mean(
+// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_mean(
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ y) {
-// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 0, along_k_b = 1, k_loops = 1, row_tiles = 0, stages = 2, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 32, tile_n = 16, vector = 1, warps_k = 2, warps_m = 1, warps_n = 1, width_a = 1, width_b = 4, window = 4 };
+// CHECK-NEXT:     enum { along_k_a = 0, along_k_b = 1, early = 0, k_loops = 1, row_tiles = 0, stages = 2, taps_a = 0, taps_b = 0, tile_k = 64, tile_m = 32, tile_n = 8, vector = 1, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 1, width_b = 4, window = 4 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_simt_pooled<config>(
 // CHECK-NEXT:       72, 20, 20, x, weight,

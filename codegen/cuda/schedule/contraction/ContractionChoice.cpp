@@ -29,13 +29,17 @@ static constexpr ProductTile kTensorCoreTiles[] = {
     {64, 16, 128, 4, 1, 2, 3},  {16, 64, 128, 1, 4, 2, 3}, {16, 32, 128, 1, 1, 4, 3},
     {32, 16, 128, 1, 1, 4, 3},  {16, 16, 64, 1, 1, 1, 4},  {16, 16, 128, 1, 1, 4, 4}};
 
-/// The same for floats, `k` in floats. A lane's 8 x 8 totals read shared memory half as often as 4 x 8.
+/// The same for floats, `k` in floats. A lane's 8 x 8 totals read shared memory half as often as
+/// 4 x 8. The steps of the smallest grids take long because they wait: a tile of 16 columns has two
+/// warps for each scheduler, one of which multiplies while the other one waits, and tiles of 8 columns
+/// make twice as many blocks.
 static constexpr ProductTile kFloatTiles[] = {
     {128, 128, 16, 2, 4, 1, 3}, {128, 64, 16, 2, 2, 1, 4}, {64, 128, 16, 1, 4, 1, 4},
     {64, 64, 16, 2, 2, 1, 4},   {64, 64, 32, 2, 2, 2, 3},  {128, 32, 16, 4, 1, 1, 4},
     {32, 128, 16, 1, 4, 1, 4},  {64, 32, 32, 2, 1, 2, 3},  {32, 64, 32, 1, 2, 2, 3},
     {128, 16, 32, 4, 1, 1, 3},  {64, 16, 32, 2, 1, 2, 3},  {32, 32, 32, 1, 2, 1, 3},
-    {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 4, 3}};
+    {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 8, 4},
+    {32, 8, 64, 1, 1, 4, 4}};
 
 /// Tiles of sparse tensor cores. Few rows take long slabs: what counts is how many bytes of the
 /// columns are on their way.
@@ -54,7 +58,10 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
     int64_t stage = m * k * elementBytes + n * k * elementBytes / 2 + n * k / 8;
     return std::max(stages * stage, m * (n + 4) * 4);
   }
-  int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;
+  // Of floats those of 32 rows of each warp, and behind them those of each group along k.
+  int64_t totals = unit == ProductUnit::floats
+                       ? warpsM * 32 * (n + 4 + (warpsK > 1 ? warpsK * n : 0)) * 4
+                       : m * (n + 8) * 4;
   return std::max(stages * (m + n) * k * elementBytes, totals);
 }
 

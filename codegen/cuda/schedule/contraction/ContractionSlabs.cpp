@@ -87,9 +87,7 @@ dlx::PlanAttr SlabSchedule::plan(const std::optional<ProductTile> &wanted) const
   SmallVector<std::pair<StringRef, int64_t>> numbers = {
       {"tile_m", tile.m},       {"tile_n", tile.n},       {"tile_k", tile.k},
       {"warps_m", tile.warpsM}, {"warps_n", tile.warpsN}, {"warps_k", tile.warpsK},
-      {"stages", tile.stages},  {"parts", tile.parts}};
-  if (!isOfFloats)
-    numbers.push_back({"early", weights()});
+      {"stages", tile.stages},  {"parts", tile.parts},    {"early", weights()}};
   return dlx::PlanAttr::get(k.b.getContext(),
                             isOfFloats ? kFloatUnitsSchedule.name : kTensorCoresSchedule.name,
                             clocks / k.gpu().gigahertz, numbers);
@@ -139,11 +137,11 @@ void SlabSchedule::run(const ProductTile &tile) {
   if (unit == ProductUnit::tensorCores) {
     numbers.push_back({"across_a", isAcross(a)});
     numbers.push_back({"across_b", isAcross(b)});
-    // Single elements of less than four bytes, and what is computed, is not copied.
-    int64_t width = tile.early == 1 ? a.width : b.width;
-    numbers.push_back({"early", width * elementBytes >= 4 ? tile.early : 0});
-    k.beginGridInTemplate();
   }
+  // Single elements of less than four bytes, and what is computed, is not copied.
+  int64_t widthOfEarly = tile.early == 1 ? a.width : b.width;
+  numbers.push_back({"early", widthOfEarly * elementBytes >= 4 ? tile.early : 0});
+  k.beginGridInTemplate();
   numbers.push_back({"taps_a", tapsA});
   numbers.push_back({"taps_b", tapsB});
   int64_t rowTiles = 0;
@@ -178,19 +176,20 @@ bool hasTensorCoreOperands(const Contraction &c, bool allowsTf32) {
 }
 
 /// True where a grid can count the tiles, however small they are.
-static bool fitsGrid(const Contraction &c) {
-  constexpr int64_t kLeastSide = 16;
+static bool fitsGrid(const Contraction &c, ProductUnit unit) {
+  const bool isOfFloats = unit == ProductUnit::floats;
+  const int64_t leastRows = isOfFloats ? 32 : 16, leastColumns = isOfFloats ? 8 : 16;
   const auto &[rows, columns] = c.storesAlongM() ? std::tie(c.n, c.m) : std::tie(c.m, c.n);
-  AffineExpr inY = c.k.ceilDiv(columns.extent, kLeastSide);
+  AffineExpr inY = c.k.ceilDiv(columns.extent, leastColumns);
   if (c.fitsGrid(inY))
     return true;
   std::optional<int64_t> constant = dl::asConstant(rows.extent), most = c.k.largest(inY);
   return constant && most && !c.k.body.getPool() && c.fitsGrid(c.k.math.constant(1)) &&
-         *most <= kMaxGridX / llvm::divideCeilSigned(*constant, kLeastSide);
+         *most <= kMaxGridX / llvm::divideCeilSigned(*constant, leastRows);
 }
 
 bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
-  return hasTensorCoreOperands(c, allowsTf32) && fitsGrid(c);
+  return hasTensorCoreOperands(c, allowsTf32) && fitsGrid(c, ProductUnit::tensorCores);
 }
 
 bool suitsFloatUnits(const Contraction &c) {
@@ -199,7 +198,8 @@ bool suitsFloatUnits(const Contraction &c) {
                c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType())
         .isF32();
   };
-  return isFloat(0) && isFloat(1) && c.k.body.accumulatorType(0).isF32() && fitsGrid(c);
+  return isFloat(0) && isFloat(1) && c.k.body.accumulatorType(0).isF32() &&
+         fitsGrid(c, ProductUnit::floats);
 }
 
 /// Whether the schedule of `unit` runs the kernel.
@@ -218,11 +218,10 @@ dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
 }
 
 static ProductTile tileOf(dlx::PlanAttr plan, ProductUnit unit) {
-  return {plan.number("tile_m"),  plan.number("tile_n"),
-          plan.number("tile_k"),  plan.number("warps_m"),
-          plan.number("warps_n"), plan.number("warps_k"),
-          plan.number("stages"),  unit,
-          plan.number("parts"),   unit == ProductUnit::floats ? 0 : plan.number("early")};
+  return {
+      plan.number("tile_m"),  plan.number("tile_n"),  plan.number("tile_k"), plan.number("warps_m"),
+      plan.number("warps_n"), plan.number("warps_k"), plan.number("stages"), unit,
+      plan.number("parts"),   plan.number("early")};
 }
 
 static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUnit unit) {
