@@ -4,11 +4,11 @@
 // IR-DAG: #[[EXCHANGE:.*]] = affine_map<() -> (533504)>
 // IR-DAG: #[[GRID:.*]] = affine_map<() -> (256, 1, 1)>
 // IR-DAG: #[[WHOLE:.*]] = affine_map<() -> (8, 1, 1)>
-// IR: dlx.kernel @decode attributes {{{.*}}exchange = #[[EXCHANGE]], grid = #[[GRID]],{{.*}}parts = 32{{.*}}variants = [#dlx.variant<kernel = @decode_for1to251, {{.*}}#dlx.variant<kernel = @decode_for252to1400,
+// IR: dlx.kernel @decode attributes {{{.*}}exchange = #[[EXCHANGE]], grid = #[[GRID]],{{.*}}parts = 32{{.*}}variants = [#dlx.variant<kernel = @decode_for1to251, {{.*}}#dlx.variant<kernel = @decode_for252to1279,
 // IR: dlx.kernel @decode_for1to251 attributes {
 // IR-NOT: exchange
 // IR-SAME: grid = #[[WHOLE]],{{.*}}parts = 1 :
-// IR: dlx.kernel @decode_for252to1400 attributes {{{.*}}exchange = {{.*}}parts = 11 :
+// IR: dlx.kernel @decode_for252to1279 attributes {{{.*}}exchange = {{.*}}parts = 10 :
 // IR: dlx.kernel @prompt attributes {
 // IR-NOT: exchange
 // IR-SAME: parts = 1 :

@@ -119,7 +119,9 @@ static dlx::PlanAttr match(PlanQuestion &question) {
       !JoinedSchedule(question.k).find())
     return {};
   return dlx::PlanAttr::get(question.kernel().getContext(), kJoinedSchedule.name,
-                            question.nanosecondsOnce(question.k.gpu().schedules.map), {});
+                            question.nanoseconds(2 * question.k.gpu().clocksOfLatency) +
+                                question.nanosecondsOnce(question.k.gpu().schedules.map),
+                            {});
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {

@@ -101,7 +101,9 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   const ScheduleRates &rates = question.k.gpu().schedules;
   double share = MapSchedule(question.k).readsApart() ? rates.mapApart : rates.map;
   return dlx::PlanAttr::get(question.kernel().getContext(), kMapSchedule.name,
-                            question.nanosecondsOnce(share), {});
+                            question.nanoseconds(2 * question.k.gpu().clocksOfLatency) +
+                                question.nanosecondsOnce(share),
+                            {});
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
