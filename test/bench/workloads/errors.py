@@ -42,7 +42,8 @@ def main():
     errors, left_out = collections.defaultdict(list), 0
     for name, (text, _, flags) in table.chosen(options.names).items():
         with tempfile.TemporaryDirectory() as folder:
-            now = [kernel["plan"] for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=flags))]
+            alone = [*flags, "--chains", "never"]  # what was measured is kernels
+            now = [kernel["plan"] for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=alone))]
         measured = results.get(name, {}).get("dlc", {}).get("kernels", [])
         if len(now) != len(measured):  # other fusions
             left_out += len(measured)

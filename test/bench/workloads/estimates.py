@@ -82,7 +82,7 @@ def main():
             if target != "cuda":
                 longest.append(longest_of(name, kernels, os.path.join(folder, "model.bin"),
                                           results.get(name, {}).get("dlc", {}).get("kernels", [])))
-        estimate = sum(kernel["launches"] * kernel["plan"]["modelled_ns"] for kernel in kernels) * 1e-6
+        estimate = table.estimate_of(kernels)
         met, missed = met + (estimate <= goal), missed + (estimate > goal)
         known = results.get(name, {})
         print(f"  {name:47s}{sum(kernel['launches'] for kernel in kernels):9d}{number(estimate)}{number(goal)}"

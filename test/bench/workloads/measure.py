@@ -213,7 +213,7 @@ def dlc_times(job):
     kernels = plans_of(job.path("model.bin"))
     report = bench(job, job.path("model.bin"), 0.3)
     return {"ms": own_milliseconds(job.folder), "compile_seconds": job.compile_seconds,
-            "estimate_ms": sum(kernel["launches"] * kernel["plan"]["modelled_ns"] for kernel in kernels) * 1e-6,
+            "estimate_ms": table.estimate_of(kernels),
             "alone_ms": report["gpu_ms"]["median"], "wall_ms": report["latency_ms"]["median"], "first_ms": report["first_inference_ms"],
             "load_ms": report["load_ms"], "memory_bytes": report["memory_bytes"],
             "library": [kernel["name"] for kernel in report["kernels"] if kernel["kind"] == "cublasLt"],

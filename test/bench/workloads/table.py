@@ -138,6 +138,15 @@ def newest_results():
     return {entry["name"]: entry for entry in found["workloads"]}, found
 
 
+# Microseconds from a kernel of a graph to the next one (`nextLaunch` of GpuModel.h).
+NEXT_LAUNCH = 0.67
+
+
+def estimate_of(kernels):
+    """Milliseconds of a run that launches what on_hopper() gave, one kernel after the other in a graph."""
+    return sum(kernel["launches"] * (kernel["plan"]["modelled_ns"] * 1e-3 + NEXT_LAUNCH) for kernel in kernels) * 1e-3
+
+
 def on_hopper(kernels):
     """Of what `dlc inspect` says of kernels, those that a run launches on an H100: with the kernels for sm_90a, and chains, in place
     of those that they replace there."""
