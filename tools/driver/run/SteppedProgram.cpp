@@ -69,7 +69,12 @@ public:
   }
 
 private:
-  rt::VariantUse variants() const override { return program->variants(); }
+  /// A chain gives the values of all its launches at once, and some have made room for others by then.
+  rt::VariantUse variants() const override {
+    rt::VariantUse use = program->variants();
+    use.chains = false;
+    return use;
+  }
 
   Status place() override {
     cuda::ContextScope scope(program->device());
