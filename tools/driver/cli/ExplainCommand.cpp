@@ -45,6 +45,8 @@ struct Explained {
   int64_t launches = 0; // in a run
   std::vector<Reason> reasons;
   std::string copied; // why it copies the state that it updates
+  std::string chain;  // the kernel that takes the place of its launch and of others ...
+  std::string where;  // ... " on sm_90"
 };
 
 } // namespace
@@ -52,6 +54,8 @@ struct Explained {
 /// The kernels of a run, in the order of the program, by their numbers.
 static std::vector<std::pair<uint32_t, Explained>> explain(const schema::Program &program) {
   std::vector<std::pair<uint32_t, Explained>> kernels;
+  std::string chain, where; // of this launch ...
+  uint32_t left = 0;        // ... and of so many after it
   for (uint32_t at = 0; program.main() && at < program.main()->size(); ++at) {
     const schema::Launch *launch = program.main()->Get(at)->command_as_Launch();
     if (!launch)
@@ -65,6 +69,17 @@ static std::vector<std::pair<uint32_t, Explained>> explain(const schema::Program
     ++explained.launches;
     if (launch->copied())
       explained.copied = launch->copied()->str();
+    if (launch->chains() && launch->chains()->size() > 0) {
+      const schema::Chain &first = *launch->chains()->Get(0);
+      left = first.launches();
+      chain = program.kernels()->Get(first.launch()->kernel())->name()->str();
+      where = first.gpu() ? " on sm_" + std::to_string(first.gpu()) : "";
+    }
+    if (left > 0) {
+      explained.chain = chain;
+      explained.where = where;
+      --left;
+    }
     for (uint32_t i = 0; launch->edges() && i < launch->edges()->size(); ++i) {
       const schema::Edge &edge = *launch->edges()->Get(i);
       auto same = [&](const Reason &reason) {
@@ -135,6 +150,9 @@ static void describeProgram(const schema::Program &program,
         out += ", " + timesOf(reason.launches);
       out += describeReason(reason.why, reason.change);
     }
+    if (!explained.chain.empty())
+      out +=
+          "    is launched with others as " + rt::quoted(explained.chain) + explained.where + "\n";
     if (!explained.copied.empty())
       out += "    copies the state that it updates: " + explained.copied + "\n";
   }
@@ -197,6 +215,8 @@ static void writeJson(const schema::Program &program,
           .integer("launches", reason.launches)
           .endObject();
     json.endArray();
+    if (!explained.chain.empty())
+      json.string("chain", explained.chain);
     if (!explained.copied.empty())
       json.string("copies_state", explained.copied);
     json.endObject();

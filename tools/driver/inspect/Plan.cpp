@@ -92,6 +92,13 @@ std::string describePlan(ModuleOp module) {
         }
         if (auto kernel = launch ? symbols.lookup<dlx::KernelOp>(launch.getKernel()) : nullptr)
           describeKernel(os, kernel, symbols);
+        if (auto chain = launch ? launch.getChain() : std::nullopt) {
+          os << "\n        or " << chain->getKernel().getValue();
+          if (chain->getGpu() != 0)
+            os << " on sm_" << chain->getGpu();
+          os << ", in the place of " << chain->getLaunches() << " launches";
+          describeKernel(os, symbols.lookup<dlx::KernelOp>(chain->getKernel().getValue()), symbols);
+        }
         os << '\n';
       }
       os << '\n';
