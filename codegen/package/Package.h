@@ -28,7 +28,8 @@ struct CudaText {
   std::string text;
   std::vector<std::string> headers;
   std::vector<CudaBinary> binaries = {};
-  bool isForHopper = false; ///< empty on other GPUs than sm_90a
+  bool isForHopper = false;   ///< empty on other GPUs than sm_90a
+  bool needsClusters = false; ///< empty on GPUs before sm_90
 };
 
 /// What the targets' code generators made of a module that is past the buffers phase.

@@ -32,7 +32,7 @@ public:
                const rt::ExecutorOptions &options, KernelOptions kernels)
       : program(std::move(shared)), kernelOptions(std::move(kernels)), gpu(program->device()),
         driver(gpu.driver()), profiled(options.profile), timed(options.timeDevice),
-        noGraph(options.noGraph),
+        noGraph(options.noGraph), asksLibrary(options.cublas == DLC_CUBLAS_ALWAYS),
         overlaps(!options.noOverlap && !options.profile), // a kernel's time is its own
         timeout(options.timeoutMs),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
@@ -95,9 +95,11 @@ public:
     DLC_TRY(order.finish());
     bound = shapes.find(binding.symbols);
     if (!bound) {
-      rt::Expected<rt::Plan> planned =
-          planProgram(program->program(), binding.values, rt::Phase::main, rt::Interface::arena,
-                      program->variants());
+      // Each product that the library shall compute is a launch of its own.
+      rt::VariantUse variants = program->variants();
+      variants.chains &= !asksLibrary;
+      rt::Expected<rt::Plan> planned = planProgram(program->program(), binding.values,
+                                                   rt::Phase::main, rt::Interface::arena, variants);
       if (planned.failed())
         return planned.status();
       DLC_TRY(program->require(*planned, kernelOptions));
@@ -473,7 +475,7 @@ private:
   const Driver &driver;
   static constexpr std::chrono::microseconds kLongestPause{1000};
 
-  bool profiled, timed, noGraph, overlaps;
+  bool profiled, timed, noGraph, asksLibrary, overlaps;
   std::chrono::milliseconds timeout; ///< of a run's commands; 0: none
   bool isReplayed = false;           ///< the current run launched a graph
   std::string name;

@@ -94,7 +94,7 @@ def made(name, model, *plan):
     """A folder with these."""
     place = folder(name)
     write(place, "plan.txt", *plan)
-    dlc("compile", write(place, "model.mlir", model), "--compile-from=import", "--target", "cpu,cuda", "-q", "-o",
+    dlc("compile", write(place, "model.mlir", model), "--compile-from=import", "--target", "cpu,cuda", "--chains", "never", "-q", "-o",
         os.path.join(place, "model.bin"))
     return place
 
@@ -132,7 +132,7 @@ def wrong_kernel():
     for changed, status in ((text, 0), (text[:cuda] + text[cuda:].replace("dl.exp ", "dl.tanh "), 4)):
         with open(outlined, "w", encoding="utf-8") as out:
             out.write(changed)
-        dlc("compile", outlined, "--compile-from=outline", "-q", "-o", package)
+        dlc("compile", outlined, "--compile-from=outline", "--chains", "never", "-q", "-o", package)
         said = replayed(place, status)
         named = re.findall(r"^FAILED kernel '(\w+)'", said, re.M)
         right = set(re.findall(r"^replayed (\w+)", said, re.M))
@@ -176,8 +176,8 @@ def cleared_workspace():
     place = made("workspace", ORDER, "run one", "in i64 5000 = integers 1 -4 4", "out y exact")
     has(replayed(place), r"^replayed dlc_order$", r"^replayed dlc_order_clear$", r"^replayed dlc_order_clear2$")
     scheduled = os.path.join(place, "scheduled.mlir")
-    dlc("compile", os.path.join(place, "model.mlir"), "--compile-from=import", "--target", "cpu,cuda", "--compile-to=schedule",
-        "-o", scheduled)
+    dlc("compile", os.path.join(place, "model.mlir"), "--compile-from=import", "--target", "cpu,cuda", "--chains", "never",
+        "--compile-to=schedule", "-o", scheduled)
     with open(scheduled, encoding="utf-8") as source:
         text = source.read()
     begin = text.index("gpu.func @dlc_order_clear2")

@@ -31,7 +31,7 @@ def model(name, text):
     source, package = (os.path.join(OUT, f"{name}.{ending}") for ending in ("dl", "bin"))
     with open(source, "w", encoding="utf-8") as out:
         out.write(text)
-    dlc("compile", source, "--target", "cuda", "-q", "-o", package)
+    dlc("compile", source, "--target", "cuda", "--chains", "never", "-q", "-o", package)
     return package
 
 

@@ -1,9 +1,9 @@
 //===- dlc_chain.cuh - kernels as stages of one launch --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A chain runs small kernels one after the other, by one block or by those of one cluster, which meet
-// before each stage. A template that reads weights asks for the first of them before its block meets
-// the others.
+// A chain runs small kernels one after the other, by one block or by those of one cluster, which
+// meet before each stage. A template that reads weights asks for the first of them before its block
+// meets the others.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_cluster.cuh"
@@ -35,8 +35,8 @@ template <stage_meeting MEETING> struct chain_stage {
   }
 };
 
-/// contract_rows (dlc_rows.cuh) for block `block` of the grid that a launch would have, which may have
-/// fewer. Config::meeting: a stage_meeting.
+/// contract_rows (dlc_rows.cuh) for block `block` of the grid that a launch would have, which may
+/// have fewer. Config::meeting: a stage_meeting.
 template <class Config, class FA, class FB, class FE>
 DLC_DEV void contract_rows_in_chain(typename Config::index block, bool is_first,
                                     typename Config::index rows, typename Config::index columns,

@@ -91,7 +91,7 @@ DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows
         *stages_b = stages_a + Config::stages * SlabA::kElements;
   u32 warp = threadIdx.x >> 5; // unsigned: it is divided by shifts
   // Reads of 16 bytes a lane take half as long where lanes that differ in bit 0, or those that differ
-  // in bit 1, ask for the same: rows do the former, columns the latter. Nobody has measured it.
+  // in bit 1, ask for the same: rows do the former, columns the latter. This is not measured.
   int lane_m = (int)(threadIdx.x >> 1 & 1 | threadIdx.x >> 2 & 6),
       lane_n = (int)(threadIdx.x & 1 | threadIdx.x >> 1 & 2);
   int group = (int)(warp / kGroup % kGroups), warp_m = (int)(warp % kGroup / kWarpsN),

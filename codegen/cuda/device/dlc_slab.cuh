@@ -341,7 +341,7 @@ struct slab_feed {
         for (int loop = 1; loop < K::kLoops - 1; ++loop)
           tap = tap * K::extent(loop) + step.indices[loop];
         Index along = ((step(place, (Index)0) - zero(place, (Index)0)), ...);
-        bool exists = (inside[round] & 1u << tap) != 0;
+        bool exists = (inside[round] >> (tap & 31) & 1) != 0; // past the end, any bit
         if constexpr (!is_whole())
           exists &= step.k < depth; // no branch
         return piece_source<Index>{begin[round] + along, exists};

@@ -79,7 +79,8 @@ FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
     included.insert(kVocabulary);
   for (StringRef header : included)
     addWithIncludes(header, result.headers);
-  result.isForHopper = kernel->hasAttr("dlc.sm_90a") || kernel->hasAttr("dlc.cluster");
+  result.isForHopper = kernel->hasAttr("dlc.sm_90a");
+  result.needsClusters = kernel->hasAttr("dlc.cluster");
   llvm::raw_string_ostream os(result.text);
   if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))
     for (StringAttr line : lines.getAsRange<StringAttr>())

@@ -29,7 +29,8 @@ namespace dlc::codegen {
 ///   dlc.index_bits (on the function): 32 where every index value fits, else 64.
 ///   dlc.resident_blocks (on the function): so many blocks that a multiprocessor must hold at once; without it the device
 ///     compiler decides, and may save registers for more than there will be.
-///   dlc.cluster (on the function): blocks of a cluster, neighbours along the grid's x; the text is empty for GPUs before sm_90.
+///   dlc.cluster (on the function): blocks of a cluster, neighbours along the grid's x; the text is empty for GPUs
+///     before sm_90.
 ///   dlc.cluster (on gpu.barrier): all blocks of the cluster meet.
 ///   dlc.sm_90a (on the function): the text is for that GPU alone, and empty for others.
 ///   dlc.begins (on the function): it is the call of a template, which begins the grid.

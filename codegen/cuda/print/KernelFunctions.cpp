@@ -66,7 +66,7 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
   int64_t threads = 1;
   for (int32_t size : *blockSize)
     threads *= size;
-  // Text for one architecture compiles to nothing on others.
+  // Text for some architectures compiles to nothing on others.
   StringRef condition = kernel->hasAttr("dlc.sm_90a")    ? "DLC_HAS_WGMMA"
                         : kernel->hasAttr("dlc.cluster") ? "DLC_HAS_CLUSTERS"
                                                          : "";

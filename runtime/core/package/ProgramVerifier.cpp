@@ -374,7 +374,7 @@ private:
 
   Status checkVariant(const schema::Variant &variant, const std::string &where, size_t at,
                       bool init) const {
-    if (init || sizeOf(variant.launch()->variants()) > 0)
+    if (init || sizeOf(variant.launch()->variants()) + sizeOf(variant.launch()->chains()) > 0)
       return refuseModule(where,
                           "only launches of a run have variants, which have none themselves");
     if (variant.gpu() != 0 && !isCuda)
@@ -389,7 +389,7 @@ private:
                     bool init) const {
     const schema::Launch &launch = *chain.launch();
     if (init || !isCuda || sizeOf(launch.variants()) + sizeOf(launch.chains()) > 0 ||
-        launch.product() || launch.maps() || launch.kept())
+        launch.product() || launch.maps() || launch.kept() || launch.persistent())
       return refuseModule(where, "only launches of a run on GPUs have chains, which are plain");
     if (chain.launches() < 2 || chain.launches() > sizeOf(program.main()) - at)
       return refuseModule(where, "it takes the place of ", chain.launches(),
@@ -414,11 +414,13 @@ private:
     if (launch.kernel() >= sizeOf(program.kernels()))
       return refuseModule(where, "it names kernel ", launch.kernel(), "; there are ",
                           sizeOf(program.kernels()));
+    if (program.kernels()->Get(launch.kernel())->cooperative())
+      return refuseModule(where, "its kernel is cooperative, and no chain is");
     DLC_TRY(checkGrid(launch, where, init));
-    return expressions.constant(launch.grid()->Get(0))
-               ? Status()
-               : refuseModule(where,
-                              "a chain has as many blocks under all shapes, and this one has not");
+    for (uint32_t axis = 0; axis < launch.grid()->size(); ++axis)
+      if (expressions.constant(launch.grid()->Get(axis)).value_or(0) < 1)
+        return refuseModule(where, "a chain has as many blocks, one or more, under all shapes");
+    return {};
   }
 
   Status checkLimits(const flatbuffers::Vector<const schema::Limits *> *limits,

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/kernels/Kernels.h"
-#include "ir/machine/GpuModel.h"
 #include "runtime/core/Text.h"
 
 #include <algorithm>
@@ -158,7 +157,7 @@ Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
   return {};
 }
 
-/// Calls visit(launch) for each launch of the program and each variant of one.
+/// Calls visit(launch) for each launch of the program, and each variant and chain of one.
 template <class Visit> static void forEachLaunch(const schema::Program &program, Visit visit) {
   for (auto *commands : {program.init(), program.main()})
     for (size_t i = 0; i < sizeOf(commands); ++i)
@@ -175,22 +174,46 @@ void Kernels::findUsable(const KernelOptions &options) {
   special = owner->architecture() == 90 && owner->driver().tensorMapEncodeTiled ? 90 : 0;
   usable.resize(sizeOf(program->kernels()));
   for (uint32_t i = 0; i < usable.size(); ++i)
-    usable[i] = !options.noJit ||
-                findCubin(*program->cuda_sources()->Get(program->kernels()->Get(i)->cuda_source()),
-                          owner->architecture());
-  // A slice of a GPU may have no group of multiprocessors that holds a large cluster.
-  bool isSlice = 2 * owner->multiprocessors() < gpuModelOf(owner->architecture()).multiprocessors;
+    usable[i] = !options.noJit || hasCubin(i);
   chainBlocks.resize(usable.size());
   for (size_t i = 0; i < sizeOf(program->main()); ++i) {
     const schema::Launch *launch = program->main()->Get(i)->command_as_Launch();
     for (size_t k = 0; launch && k < sizeOf(launch->chains()); ++k) {
       const schema::Launch &chain = *launch->chains()->Get(k)->launch();
-      int64_t blocks = *module->expressions().constant(chain.grid()->Get(0));
-      chainBlocks[chain.kernel()] = blocks;
-      if (blocks > kPortableCluster && isSlice)
+      int64_t &blocks = chainBlocks[chain.kernel()];
+      blocks = std::max(blocks, *module->expressions().constant(chain.grid()->Get(0)));
+      // Nothing is compiled at load for a chain where its launches are ready.
+      if (hasCubin(launch->kernel()) && !hasCubin(chain.kernel()))
         usable[chain.kernel()] = false;
     }
   }
+}
+
+bool Kernels::hasCubin(uint32_t kernel) const {
+  return findCubin(*program->cuda_sources()->Get(program->kernels()->Get(kernel)->cuda_source()),
+                   owner->architecture());
+}
+
+/// The parts of a GPU that some processes have hold no large cluster: launches take its place.
+bool Kernels::giveUpChains() {
+  const Driver &driver = owner->driver();
+  bool any = false;
+  for (uint32_t i = 0; i < chainBlocks.size() && driver.occupancyMaxActiveClusters; ++i) {
+    if (chainBlocks[i] <= 1 || !functions[i] || !usable[i])
+      continue;
+    LaunchConfig config = {};
+    config.gridX = static_cast<unsigned>(chainBlocks[i]);
+    config.gridY = config.gridZ = config.blockY = config.blockZ = 1;
+    config.blockX = program->kernels()->Get(i)->block()->Get(0);
+    config.sharedBytes = static_cast<unsigned>(dynamicShared[i]);
+    int clusters = 0;
+    Result result = driver.occupancyMaxActiveClusters(&clusters, functions[i], &config);
+    if (result == Result::Success && clusters == 0) {
+      usable[i] = false;
+      any = true;
+    }
+  }
+  return any;
 }
 
 void Kernels::findDynamicShared() {
@@ -238,7 +261,8 @@ Status Kernels::build(GpuDevice &device, const rt::Module &of, const schema::Pro
   functions.resize(sizeOf(program->kernels()));
   findUsable(options);
   findDynamicShared();
-  return make(kernelsOfAllShapes(), options);
+  DLC_TRY(make(kernelsOfAllShapes(), options));
+  return giveUpChains() ? make(kernelsOfAllShapes(), options) : Status();
 }
 
 Status Kernels::require(const std::vector<rt::PlannedCommand> &commands,

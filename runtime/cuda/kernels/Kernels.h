@@ -77,6 +77,10 @@ private:
                      const std::vector<size_t> &missing, const KernelOptions &options);
   void findUsable(const KernelOptions &options);
   void findDynamicShared();
+  /// The package has code of the kernel for this device.
+  bool hasCubin(uint32_t kernel) const;
+  /// Marks the chains that cannot be launched on this device; true where there are any.
+  bool giveUpChains();
   /// The kernels that are launched whatever the shapes are.
   std::vector<bool> kernelsOfAllShapes() const;
   rt::Status find(uint32_t kernel);

@@ -316,6 +316,14 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
                       stream, parameters, false);
 }
 
+/// One block takes a multiprocessor, and all of these are one group.
+Result cuOccupancyMaxActiveClusters(int *clusters, Function function, const LaunchConfig *) {
+  DLC_EMU_ENTER();
+  int multiprocessors = emu::readSettings().multiprocessors;
+  *clusters = multiprocessors ? multiprocessors / static_cast<int>(function->cluster) : 1;
+  return Result::Success;
+}
+
 Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **parameters,
                         void **extra) {
   if (extra)

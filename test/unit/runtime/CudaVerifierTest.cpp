@@ -193,8 +193,40 @@ const Fault kFaults[] = {
        addChain(*p.main[0]->command.AsLaunch(), 2);
        p.main[0]->command.AsLaunch()->chains[0]->launch->grid = {package.symbol("N", 1, 2).row};
      },
-     "program 0 (cuda), command 0, chain 0: a chain has as many blocks under all shapes, and this "
-     "one has not"},
+     "program 0 (cuda), command 0, chain 0: a chain has as many blocks, one or more, under all "
+     "shapes"},
+    {"EmptyChain",
+     [](PackageBuilder &package, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       p.main[0]->command.AsLaunch()->chains[0]->launch->grid = {package.constant(0).row};
+     },
+     "program 0 (cuda), command 0, chain 0: a chain has as many blocks, one or more, under all "
+     "shapes"},
+    {"CooperativeChain",
+     [](PackageBuilder &, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       p.kernels[0]->cooperative = true;
+     },
+     "program 0 (cuda), command 0, chain 0: its kernel is cooperative, and no chain is"},
+    {"PersistentChain",
+     [](PackageBuilder &, ProgramT &p) {
+       p.main.push_back(std::make_unique<CommandEntryT>(*p.main[0]));
+       addChain(*p.main[0]->command.AsLaunch(), 2);
+       p.main[0]->command.AsLaunch()->chains[0]->launch->persistent = true;
+     },
+     "program 0 (cuda), command 0, chain 0: only launches of a run on GPUs have chains, which are "
+     "plain"},
+    {"ChainOfVariant",
+     [](PackageBuilder &, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       addVariant(launch);
+       addChain(*launch.variants[0]->launch, 2);
+     },
+     "program 0 (cuda), command 0, variant 0: only launches of a run have variants, which have "
+     "none "
+     "themselves"},
     {"LimitsOfVariant",
      [](PackageBuilder &, ProgramT &p) {
        LaunchT &launch = *p.main[0]->command.AsLaunch();

@@ -44,9 +44,10 @@ struct Explained {
   const schema::Kernel *kernel = nullptr;
   int64_t launches = 0; // in a run
   std::vector<Reason> reasons;
-  std::string copied; // why it copies the state that it updates
-  std::string chain;  // the kernel that takes the place of its launch and of others ...
-  std::string where;  // ... " on sm_90"
+  std::string copied;  // why it copies the state that it updates
+  std::string chain;   // the kernel that takes the place of its launch and of others ...
+  std::string where;   // ... " on sm_90" ...
+  int64_t chained = 0; // ... of so many of the launches
 };
 
 } // namespace
@@ -77,6 +78,7 @@ static std::vector<std::pair<uint32_t, Explained>> explain(const schema::Program
     }
     if (left > 0) {
       explained.chain = chain;
+      ++explained.chained;
       explained.where = where;
       --left;
     }
@@ -151,8 +153,9 @@ static void describeProgram(const schema::Program &program,
       out += describeReason(reason.why, reason.change);
     }
     if (!explained.chain.empty())
-      out +=
-          "    is launched with others as " + rt::quoted(explained.chain) + explained.where + "\n";
+      out += "    is launched with others as " + rt::quoted(explained.chain) + explained.where +
+             (explained.chained == explained.launches ? "" : ", " + timesOf(explained.chained)) +
+             "\n";
     if (!explained.copied.empty())
       out += "    copies the state that it updates: " + explained.copied + "\n";
   }

@@ -55,7 +55,8 @@ int CudaBinaries::compile(codegen::GeneratedCode &code, const cuda::CompileProgr
     std::vector<cuda::KernelText> texts;
     std::vector<codegen::CudaText *> kernels;
     for (auto &[name, kernel] : code.cuda) {
-      if (kernel.isForHopper && !isHopper)
+      // Chains of clusters take the place of launches on sm_90 alone.
+      if ((kernel.isForHopper && !isHopper) || (kernel.needsClusters && arch.number != 90))
         continue;
       cuda::KernelText text;
       text.name = name;

@@ -69,7 +69,8 @@ public:
   }
 
 private:
-  /// A chain gives the values of all its launches at once, and some have made room for others by then.
+  /// A chain gives the values of all its launches at once, and some have made room for others by
+  /// then.
   rt::VariantUse variants() const override {
     rt::VariantUse use = program->variants();
     use.chains = false;

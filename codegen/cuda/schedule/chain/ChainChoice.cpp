@@ -18,11 +18,11 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Blocks of a chain. Those of eight and sixteen are a cluster; a cluster of more than sixteen there is
-/// not, and one of more than eight only where the GPU allows it.
+/// Blocks of a chain. Eight and sixteen are a cluster: no GPU has larger ones, and some have none of
+/// more than eight.
 static constexpr std::array<int64_t, 3> kBlocks = {1, 8, 16};
-/// A chain is formed where it is estimated to take less than this share of the time of its launches:
-/// both estimates are rough.
+/// A chain is formed where it is estimated to take less than this share of the time of its
+/// launches: both estimates are rough.
 static constexpr double kWorthChaining = 0.9;
 /// Stages of a chain, and arguments: the parameters of a launch have 4096 bytes.
 static constexpr size_t kMostStages = 64, kMostArguments = 400;
@@ -70,8 +70,8 @@ private:
 };
 } // namespace
 
-/// Whether the threads of a chain can run the blocks of `plan`: all of them one, or a part of them one
-/// whose threads do not wait for each other.
+/// Whether the threads of a chain can run the blocks of `plan`: all of them one, or a part of them
+/// one whose threads do not wait for each other. buildChain() refuses what else there is.
 static bool fitsChain(dlx::PlanAttr plan) {
   StringRef schedule = plan.getSchedule();
   if (schedule == kMapSchedule.name || schedule == kJoinedSchedule.name ||
@@ -117,16 +117,17 @@ static double tilesOf(PlanQuestion &question, dlx::PlanAttr plan) {
     return std::ceil(columns / double(tile.blockColumns())) * question.usualOf(c->batch);
   }
   if (schedule == kReduceSchedule.name) {
-    RowPlan plan = RowPlan::of(question.kernel().getPlan().value());
+    RowPlan row = RowPlan::of(plan);
     auto whole = cast<RankedTensorType>(question.kernel().getBodyBlock().getArgument(0).getType());
-    double rows = double(whole.getNumElements()) / std::max(1.0, question.terms());
-    return rows * (plan.isAcross ? 1 : double(std::max<int64_t>(plan.threads, 32))) / kThreads;
+    double count = double(whole.getNumElements()) / std::max(1.0, question.terms());
+    return count * (row.isAcross ? 1 : double(std::max<int64_t>(row.threads, 32))) / kThreads;
   }
   return results / double(kThreads * MapLoops::lanesOf(question.k));
 }
 
-/// Nanoseconds of a stage in a chain of so many blocks, which take its tiles in turn: no turn is faster
-/// than the way of what it reads. Weights that come early are on their way while the blocks meet.
+/// Nanoseconds of a stage in a chain of so many blocks, which take its tiles in turn: no turn is
+/// faster than the way of what it reads. Weights that come early are on their way while the blocks
+/// meet. The schedule answers for so many multiprocessors, for which it might choose other numbers.
 double ChainFormer::nanoseconds(PlanQuestion &question, dlx::PlanAttr plan, const GpuModel &gpu,
                                 int64_t blocks) const {
   GpuModel part = partOf(gpu, blocks);
@@ -160,8 +161,8 @@ std::optional<Stage> ChainFormer::stageOf(dlx::LaunchOp launch) {
   return stage;
 }
 
-/// How to run the last of `stages` and those before it that share its launch; `before[i]` is the least
-/// time of the first i stages.
+/// How to run the last of `stages` and those before it that share its launch; `before[i]` is the
+/// least time of the first i stages.
 Run ChainFormer::bestRun(ArrayRef<Stage> stages, ArrayRef<double> before) const {
   size_t end = stages.size();
   dlx::LaunchOp last = stages.back().launch;

@@ -71,12 +71,19 @@ private:
 };
 } // namespace
 
-template <class... Ops> static bool has(gpu::GPUFuncOp code) {
-  return code
-      .walk([](Operation *op) {
-        return isa<Ops...>(op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+/// The template that dlc_chain.cuh has for stages.
+static constexpr StringRef kTemplate = "contract_rows";
+
+/// Whether code calls a template, whether one that no chain can call, and whether threads wait.
+static std::tuple<bool, bool, bool> lookAt(gpu::GPUFuncOp code) {
+  bool calls = false, callsOther = false, waits = false;
+  code.walk([&](Operation *op) {
+    auto call = dyn_cast<dlk::CallOp>(op);
+    calls |= bool(call);
+    callsOther |= call && call.getCallee() != kTemplate;
+    waits |= isa<gpu::BarrierOp>(op);
+  });
+  return {calls, callsOther, waits};
 }
 
 LogicalResult ChainBuilder::find() {
@@ -84,16 +91,15 @@ LogicalResult ChainBuilder::find() {
   for (Attribute name : chain.getStagesAttr()) {
     auto kernel = target.lookupSymbol<dlx::KernelOp>(cast<FlatSymbolRefAttr>(name));
     auto code = module.lookupSymbol<gpu::GPUFuncOp>(*kernel.getEntry());
-    bool isTemplate = has<dlk::CallOp>(code);
-    Stage stage = {
-        kernel,    code, {}, kernel.getBlock()->front(), isTemplate || has<gpu::BarrierOp>(code),
-        isTemplate};
+    auto [isTemplate, isOther, waits] = lookAt(code);
+    Stage stage = {kernel, code, {}, kernel.getBlock()->front(), isTemplate || waits, isTemplate};
     for (AffineExpr extent : kernel.getGrid()->getResults())
       if (auto size = dl::asConstant(extent))
         stage.grid.push_back(*size);
     bool fits = stage.meets ? stage.threads == kThreads : kThreads % stage.threads == 0;
-    // A template that has nothing to do for a block finds that out by the block's number alone.
-    fits &= stage.grid.size() == 3 && (!isTemplate || stage.grid[1] * stage.grid[2] == 1);
+    // The template knows by a block's number along x alone whether it has anything to do.
+    fits &=
+        !isOther && stage.grid.size() == 3 && (!isTemplate || stage.grid[1] * stage.grid[2] == 1);
     if (!fits || kernel.getExchange() || kernel.getTensorMaps() || kernel.getPersistent() ||
         kernel.getCooperative())
       return chain.emitOpError("has the stage ")

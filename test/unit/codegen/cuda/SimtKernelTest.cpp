@@ -37,6 +37,39 @@ TEST_P(SimtKernelTest, LinearRows) {
     check({rows, 1}, kExact, Fill::whole);
 }
 
+// Tiles of 8 columns, whose lanes have two each, and of 16 for eight warps; weights that come early, of either operand.
+TEST_P(SimtKernelTest, SmallTiles) {
+  const char *body =
+      R"(^bb0(%x: tensor<?x200xf32, #dl.t<[s0, 200]>>, %w: tensor<40x200xf32>):
+    %0 = dl.linear %x, %w : (tensor<?x200xf32, #dl.t<[s0, 200]>>, tensor<40x200xf32>) -> tensor<?x40xf32, #dl.t<[s0, 40]>>
+    dl.yield %0 : tensor<?x40xf32, #dl.t<[s0, 40]>>)";
+  schedule = "float_units";
+  for (auto [columns, warps] : {std::pair(8, 4), std::pair(16, 8)})
+    for (int early : {0, 1, 2}) {
+      numbers = {{"tile_m", 32}, {"tile_n", columns}, {"tile_k", 64},
+                 {"warps_m", 1}, {"warps_n", 1},      {"warps_k", warps},
+                 {"stages", 4},  {"parts", 1},        {"early", early}};
+      loadProduct(body);
+      EXPECT_EQ(config("tile_n"), columns) << text();
+      EXPECT_EQ(config("warps_k"), warps);
+      EXPECT_EQ(config("early"), early);
+      for (int64_t rows : {0, 1, 33, 65})
+        check({rows, 1}, kSums);
+      check({33, 1}, kExact, Fill::whole);
+    }
+}
+
+// Taps past the end of k have numbers that no word has a bit for.
+TEST_P(SimtKernelTest, MoreTapsThanBits) {
+  loadProduct(
+      R"(^bb0(%x: tensor<?x4x9x7xf32, #dl.t<[s0, 4, 9, 7], order = [0, 2, 3, 1]>>, %w: tensor<20x4x5x5xf32, #dl.t<[20, 4, 5, 5], order = [0, 2, 3, 1]>>):
+    %0 = dl.conv2d %x, %w {padding = array<i64: 2, 2>} : (tensor<?x4x9x7xf32, #dl.t<[s0, 4, 9, 7], order = [0, 2, 3, 1]>>, tensor<20x4x5x5xf32, #dl.t<[20, 4, 5, 5], order = [0, 2, 3, 1]>>) -> tensor<?x20x9x7xf32, #dl.t<[s0, 20, 9, 7], order = [0, 2, 3, 1]>>
+    dl.yield %0 : tensor<?x20x9x7xf32, #dl.t<[s0, 20, 9, 7], order = [0, 2, 3, 1]>>)");
+  EXPECT_EQ(config("taps_a"), 25) << text();
+  for (int64_t images : {1, 3})
+    check({images, 1}, kExact, Fill::whole);
+}
+
 // The second operand across k, of which each depth: single elements of the first.
 TEST_P(SimtKernelTest, MatmulDepth) {
   loadProduct(R"(^bb0(%a: tensor<33x?xf32, #dl.t<[33, s0]>>, %b: tensor<?x24xf32, #dl.t<[s0, 24]>>):
