@@ -18,7 +18,7 @@ void addScheduleCpu(mlir::OpPassManager &manager,
                     const SelectSchedulesCpuPassOptions &options = {});
 void addScheduleCuda(mlir::OpPassManager &manager,
                      const SelectSchedulesCudaPassOptions &options = {});
-/// What a user says of the schedules of any target.
+/// A user's wishes for the schedules of any target.
 struct ScheduleWishes {
   llvm::ArrayRef<std::string> force; ///< how kernels shall run
   bool candidates = false; ///< kernels are to know all plans that they could run by (PlanChoice.h)

@@ -55,10 +55,10 @@ template <class Slab, int LANES, bool ALONG_K, int ROWS = 4> struct quad {
 };
 
 /// total(m, n) = sum over k of a(m, k) b(n, k), added in the order of k within each of warps_k
-/// shares, and these in their order; then `finish(m, n, totals of `vector` columns)` for all m < rows
-/// and n < columns. Config as of contract_mma, its type float; the grid begins here (`early`). A
-/// warp's tile is a multiple of 32 x 16, or has 8 columns; it has 32 rows where windows would straddle
-/// these. WINDOW as of contract_mma.
+/// shares, and these in their order; then `finish(m, n, totals of `vector` columns)` for all
+/// m < rows and n < columns. Config as of contract_mma, its type float; the grid begins here
+/// (`early`). A warp's tile is a multiple of 32 x 16, or has 8 columns; it has 32 rows where windows
+/// would straddle these. WINDOW as of contract_mma.
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows,
                                  typename Config::index columns, typename Config::index depth,
@@ -90,8 +90,8 @@ DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows
   float *stages_a = reinterpret_cast<float *>(smem),
         *stages_b = stages_a + Config::stages * SlabA::kElements;
   u32 warp = threadIdx.x >> 5; // unsigned: it is divided by shifts
-  // Reads of 16 bytes a lane take half as long where lanes that differ in bit 0, or those that differ
-  // in bit 1, ask for the same: rows do the former, columns the latter. This is not measured.
+  // Reads of 16 bytes a lane take half as long where lanes that differ in bit 0, or those that
+  // differ in bit 1, ask for the same: rows do the former, columns the latter. This is not measured.
   int lane_m = (int)(threadIdx.x >> 1 & 1 | threadIdx.x >> 2 & 6),
       lane_n = (int)(threadIdx.x & 1 | threadIdx.x >> 1 & 2);
   int group = (int)(warp / kGroup % kGroups), warp_m = (int)(warp % kGroup / kWarpsN),

@@ -24,7 +24,7 @@ namespace dlc::codegen {
 
 /// What kernels of kernel IR alone include.
 static constexpr StringRef kVocabulary = "dlc_device.cuh";
-/// What those include whose blocks meet in a cluster.
+/// Kernels whose blocks meet in a cluster include this.
 static constexpr StringRef kClusterVocabulary = "dlc_cluster.cuh";
 
 /// Adds device header `name`, after those that it includes, to `headers`.

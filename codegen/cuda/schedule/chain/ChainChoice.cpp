@@ -95,7 +95,7 @@ static bool isStatic(dlx::KernelOp kernel) {
 static GpuModel partOf(const GpuModel &gpu, int64_t blocks) {
   GpuModel part = gpu;
   part.multiprocessors = blocks;
-  // What they ask of L2 arrives as fast as a ring's copies do.
+  // Bytes arrive from L2 as fast as those of a ring's copies.
   double bytes = double(blocks) * (gpu.wgmma.bytes > 0 ? gpu.wgmma.bytes : gpu.mma.bytes);
   part.bytesOnce = std::min(gpu.bytesOnce, bytes);
   part.memoryBytes = std::min(gpu.memoryBytes, bytes * gpu.gigahertz);

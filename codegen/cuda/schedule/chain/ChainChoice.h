@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A small kernel is over before the GPU has begun the next one, and most multiprocessors have
-// nothing to do. A chain runs several such kernels, its stages, in one launch of one block, or of the
-// blocks of one cluster, which meet before each stage. The values that a stage writes go to memory as
-// before, so that buffers live as long, and the single launches stay for the GPUs and the tools that
-// want them.
+// nothing to do. A chain runs several such kernels, its stages, in one launch of one block, or of
+// the blocks of one cluster, which meet before each stage. The values that a stage writes go to
+// memory as before, so that buffers live as long, and the single launches stay for the GPUs and the
+// tools that want them.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H

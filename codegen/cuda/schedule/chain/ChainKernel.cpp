@@ -142,8 +142,8 @@ void ChainBuilder::begin() {
   thread = named(gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x), "thread");
 }
 
-/// Calls the template of chains: it takes the block's number along x, and lets the blocks meet in the
-/// first turn of each.
+/// Calls the template of chains: it takes the block's number along x, and lets the blocks meet in
+/// the first turn of each.
 void ChainBuilder::callInChain(dlk::CallOp call, Value block) {
   call.setCallee(call.getCallee().str() + "_in_chain");
   call.setHeader("dlc_chain.cuh");
@@ -183,7 +183,7 @@ void ChainBuilder::addBlock(Stage &stage, Value block, Value thread, const IRMap
       if (isa<gpu::BlockIdOp, gpu::ThreadIdOp>(inner))
         inner->erase();
     });
-  // What takes the block's shared memory next may begin before the blocks meet.
+  // The next user of the block's shared memory may begin before the blocks meet.
   if (stage.meets)
     gpu::BarrierOp::create(b, loc);
 }

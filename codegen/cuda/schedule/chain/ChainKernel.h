@@ -11,8 +11,8 @@
 namespace dlc::codegen {
 
 /// Adds the function of `chain` to `module`, which has those of its stages, and records on `chain`
-/// how it is launched. Fails with an error where a stage's code can be no part of a chain: formChains()
-/// takes none of these.
+/// how it is launched. Fails with an error where a stage's code can be no part of a chain:
+/// formChains() takes none of these.
 llvm::LogicalResult buildChain(dlx::KernelOp chain, mlir::gpu::GPUModuleOp module);
 
 } // namespace dlc::codegen

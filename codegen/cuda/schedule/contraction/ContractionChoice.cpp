@@ -31,8 +31,8 @@ static constexpr ProductTile kTensorCoreTiles[] = {
 
 /// The same for floats, `k` in floats. A lane's 8 x 8 totals read shared memory half as often as
 /// 4 x 8. The steps of the smallest grids take long because they wait: a tile of 16 columns has two
-/// warps for each scheduler, one of which multiplies while the other one waits, and tiles of 8 columns
-/// make twice as many blocks.
+/// warps for each scheduler, one of which multiplies while the other one waits, and tiles of 8
+/// columns make twice as many blocks.
 static constexpr ProductTile kFloatTiles[] = {
     {128, 128, 16, 2, 4, 1, 3}, {128, 64, 16, 2, 2, 1, 4}, {64, 128, 16, 1, 4, 1, 4},
     {64, 64, 16, 2, 2, 1, 4},   {64, 64, 32, 2, 2, 2, 3},  {128, 32, 16, 4, 1, 1, 4},
@@ -58,7 +58,7 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
     int64_t stage = m * k * elementBytes + n * k * elementBytes / 2 + n * k / 8;
     return std::max(stages * stage, m * (n + 4) * 4);
   }
-  // Of floats those of 32 rows of each warp, and behind them those of each group along k.
+  // Floats have room for the totals of 32 rows of each warp, then for those of each group along k.
   int64_t totals = unit == ProductUnit::floats
                        ? warpsM * 32 * (n + 4 + (warpsK > 1 ? warpsK * n : 0)) * 4
                        : m * (n + 8) * 4;
