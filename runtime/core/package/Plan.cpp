@@ -230,9 +230,12 @@ private:
       return {};
     }
     const schema::Chain *chain = variants.chainOf(common);
-    if (chain)
+    const schema::Launch *chosen = choose(&common);
+    if (const schema::Launch *whole = chain ? chain->launch() : nullptr) {
       inChain = chain->launches() - 1;
-    const schema::Launch &launch = chain ? *chain->launch() : *choose(&common);
+      chosen = whole;
+    }
+    const schema::Launch &launch = *chosen;
     command.launch = &launch;
     for (size_t i = 0; i < sizeOf(launch.args()); ++i) {
       const schema::Arg &arg = *launch.args()->Get(i);
