@@ -72,7 +72,7 @@ def workloads():
 def machine_code():
     """What the kernels of a workload take, where NVRTC compiles them."""
     said = run("MLP", script="workloads/estimates.py")
-    row = re.search(r"^  MLP .* rows +1 x +[\d.]+ +\S+ +(\d+) +0 +[\d.]+ +(\d+)$", said, re.M)
+    row = re.search(r"^  MLP .* (?:rows|chain) +1 x +[\d.]+ +\S+ +(\d+) +0 +[\d.]+ +(\d+)$", said, re.M)
     if not (row and 16 <= int(row[1]) <= 255 and int(row[2]) > 50) and "need NVRTC, which is not installed here" not in said:
         raise Failure(said)
 

@@ -26,6 +26,9 @@ static constexpr std::array<int64_t, 3> kBlocks = {1, 8, 16};
 static constexpr double kWorthChaining = 0.9;
 /// Stages of a chain, and arguments: the parameters of a launch have 4096 bytes.
 static constexpr size_t kMostStages = 64, kMostArguments = 400;
+/// Launches of a program that gets chains: a network of more is not small, and the compiler would
+/// take as long for its chains as for all of its kernels.
+static constexpr size_t kMostLaunches = 128;
 
 namespace {
 /// A launch that can be a stage of a chain.
@@ -239,6 +242,10 @@ void ChainFormer::create(ArrayRef<Stage> stages, int64_t blocks, double ns) {
 }
 
 void ChainFormer::form(dlx::ProgramOp program) {
+  auto launches = program.getBodyBlock().getOps<dlx::LaunchOp>();
+  if (llvm::count_if(launches, [](dlx::LaunchOp launch) { return !launch.getInit(); }) >
+      ptrdiff_t(kMostLaunches))
+    return;
   SmallVector<Stage> stages;
   for (Operation &command : llvm::make_early_inc_range(program.getBodyBlock())) {
     auto launch = dyn_cast<dlx::LaunchOp>(command);
