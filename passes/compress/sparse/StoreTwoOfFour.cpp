@@ -53,7 +53,7 @@ static std::string whyNoKernel(const MatrixWeight &weight) {
 }
 
 /// Returns how many times as fast all products of the weight are estimated to be as it would be
-/// stored: 0 if there is no kernel, and nullopt if the data say how large a product is.
+/// stored: 0 if no kernel computes one, and nullopt if the data say how large a product is.
 static std::optional<double> gainOf(const MatrixWeight &weight, const ScheduleOracle &oracle) {
   double before = 0, after = 0;
   for (const MatrixProduct &product : weight.products) {
