@@ -3,7 +3,7 @@
 // rows; strips of neighbouring results for each thread where groups are of a channel.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
-// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_conv_bias_relu(
+// CHECK-LABEL: {{^}}DLC_KERNEL_OCCUPANCY(128, 4) dlc_conv_bias_relu(
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     const float *__restrict__ bias,

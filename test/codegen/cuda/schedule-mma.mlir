@@ -4,7 +4,7 @@
 // Tensor cores: what lies in memory as it is multiplied is copied, the rest computed; totals leave as vectors.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
-// CHECK-LABEL: {{^}}DLC_KERNEL(32) dlc_conv_residual(
+// CHECK-LABEL: {{^}}DLC_KERNEL_OCCUPANCY(32, 14) dlc_conv_residual(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ other,

@@ -3,7 +3,7 @@
 // totals of four columns are what a thread holds; a tile of 16 rows has one window and seven rows to spare.
 module {
 module @cuda {
-// CHECK-LABEL: {{^}}DLC_KERNEL(32) dlc_largest(
+// CHECK-LABEL: {{^}}DLC_KERNEL_OCCUPANCY(32, 14) dlc_largest(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ bias,

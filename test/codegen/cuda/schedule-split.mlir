@@ -13,7 +13,7 @@
 // Few tiles and a long sum: several blocks share each tile, and exchange their parts in memory.
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 32>]} {
 module @cuda {
-// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_late(
+// CHECK-LABEL: {{^}}DLC_KERNEL_OCCUPANCY(128, 4) dlc_late(
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ exchange,

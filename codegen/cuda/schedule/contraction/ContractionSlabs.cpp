@@ -101,6 +101,9 @@ SmallVector<dlx::PlanAttr> SlabSchedule::plans() const {
   return all;
 }
 
+/// Registers of a thread that no ring of slabs needs more of.
+static constexpr int64_t kMostRegisters = 128;
+
 void SlabSchedule::run(const ProductTile &tile) {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
@@ -160,6 +163,11 @@ void SlabSchedule::run(const ProductTile &tile) {
              inY = k.ceilDiv(columns.extent, tile.n);
   if (rowTiles > 0)
     std::tie(inX, inY) = std::pair(inX * inY, k.math.constant(1));
+  // Without a number of blocks, ptxas saves registers for more than shared memory has room for, and spills.
+  int64_t blocks = k.gpu().sharedBytes / tile.sharedBytes(elementBytes);
+  if (blocks * tile.threads() * kMostRegisters <= k.gpu().registers)
+    call->getParentOfType<gpu::GPUFuncOp>()->setAttr("dlc.resident_blocks",
+                                                     k.b.getI32IntegerAttr(int32_t(blocks)));
   k.finish(tile.threads(), {dl::normalize(inX), inY, c.batch.extent},
            tile.sharedBytes(elementBytes));
 }
