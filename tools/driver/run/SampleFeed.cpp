@@ -55,9 +55,7 @@ int SampleFeed::read(const dlc_value_info &info) {
   if (int code = readTensor(file, source.name, source.array, problem))
     return fail(code, problem);
   HostTensor &array = source.array;
-  // npy has no types of less than a byte and no float of one: their bytes stand for them.
-  if (info.dtype >= DLC_F8E4M3FN && (array.dtype == DLC_U8 || array.dtype == DLC_I8))
-    array.dtype = info.dtype;
+  array.takeBytesAs(info.dtype);
   if (array.dtype != info.dtype) {
     std::string numpy = numpyName(info.dtype);
     return failDims(source, info,

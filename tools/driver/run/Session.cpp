@@ -235,9 +235,7 @@ int Session::setInput(const std::string &text, std::vector<bool> &given) {
   if (!spec->file.empty()) {
     if (int code = readLayout(spec->file, inputs.names[index], tensor, problem))
       return fail(code, problem);
-    // npy has no types of less than a byte and no float of one: their bytes stand for them.
-    if (info.dtype >= DLC_F8E4M3FN && (tensor.dtype == DLC_U8 || tensor.dtype == DLC_I8))
-      tensor.dtype = info.dtype;
+    tensor.takeBytesAs(info.dtype);
     if (tensor.dtype != info.dtype)
       return fail(kUsage, "input '" + inputs.names[index] + "' is " + describeValue(info) +
                               ", but '" + spec->file + "' holds " + tensor.describe() +
@@ -267,6 +265,7 @@ int Session::fillInputs() {
       std::string problem;
       if (int code = readTensor(specs[i].file, inputs.names[i], tensor, problem))
         return fail(code, problem);
+      tensor.takeBytesAs(inputs.infos[i].dtype);
       if (tensor.dims != dims || tensor.dtype != inputs.infos[i].dtype)
         return fail(kDevice, "'" + specs[i].file + "' has changed while it was read");
     }

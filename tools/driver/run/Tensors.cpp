@@ -185,6 +185,11 @@ dlc_tensor HostTensor::view() {
   return tensor;
 }
 
+void HostTensor::takeBytesAs(dlc_dtype type) {
+  if (type >= DLC_F8E4M3FN && (dtype == DLC_U8 || dtype == DLC_I8))
+    dtype = type;
+}
+
 std::string HostTensor::describe() const {
   std::string text = std::string(dlc_dtype_name(dtype)) + "[";
   for (size_t i = 0; i < dims.size(); ++i)
