@@ -59,6 +59,7 @@ struct ScheduleRates {
   double attentionWeights;  ///< scores that become weights a clock, beside wgmma ...
   double attentionHidden;   ///< ... the share of the shorter one that either hides of the other ...
   double attentionSpan;     ///< ... and clocks of a span beside both
+  double attentionTurned;   ///< values of e4m3 a clock that threads turn into columns
   double issued;            ///< instructions of warps a clock
   double loadsAtOnce;       ///< loads of a thread that are on their way together
   double loads;             ///< loads of threads a clock, where each has a result of its own ...
@@ -149,7 +150,8 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// from instructions: 64 rows and 64 keys of 64 take 580 of each of four warps (446 where a warp
 /// has 32 rows), and attention kernels measured before issued 0.62 a clock of a scheduler. Weights
 /// are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions
-/// of each of eight warps beside the products, of which 66 are exponentials. `gatheredBytes` is
+/// of each of eight warps beside the products, of which 66 are exponentials. To turn 16 values takes
+/// 34 instructions of a lane (`attentionTurned`). `gatheredBytes` is
 /// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
 /// instructions of a warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
 /// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
@@ -171,6 +173,7 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .attentionWeights = 15.5,
                                                  .attentionHidden = 0.2,
                                                  .attentionSpan = 100,
+                                                 .attentionTurned = 60,
                                                  .issued = 4,
                                                  .loadsAtOnce = 4,
                                                  .loads = 16,

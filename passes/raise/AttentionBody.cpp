@@ -107,6 +107,20 @@ static bool coverScores(Value value, Operation *reader, Covered &covered, unsign
   return isFound;
 }
 
+/// Covers what lies between `weights`, an operand of a product, and a softmax: casts and products with a number. Returns what
+/// that leads to.
+static Value coverWeights(Value weights, Covered &covered) {
+  while (Operation *op = weights.getDefiningOp()) {
+    auto mul = dyn_cast<dl::MulOp>(op);
+    unsigned number = mul && mul->getOperand(0).getDefiningOp<dl::FullOp>() ? 0 : 1;
+    if (mul ? !mul->getOperand(number).getDefiningOp<dl::FullOp>() : !isa<dl::CastOp>(op))
+      break;
+    covered.add(op);
+    weights = op->getOperand(mul ? 1 - number : 0);
+  }
+  return weights;
+}
+
 /// Replaces `sum` by an attention where one of its operands is a softmax of scores.
 static void formFrom(LoopNestOpInterface sum) {
   LoopNest nest = sum.getLoopNest();
@@ -114,10 +128,8 @@ static void formFrom(LoopNestOpInterface sum) {
     return;
   for (const Access &term : nest.terms) {
     Covered covered(sum);
-    Value weights = sum->getOperand(term.operand);
-    for (; auto cast = weights.getDefiningOp<dl::CastOp>(); weights = cast.getX())
-      covered.add(cast);
-    auto softmax = weights.getDefiningOp<dl::SoftmaxOp>();
+    auto softmax =
+        coverWeights(sum->getOperand(term.operand), covered).getDefiningOp<dl::SoftmaxOp>();
     if (!softmax)
       continue;
     covered.add(softmax);

@@ -25,7 +25,7 @@ CHUNK = 12
 SHOWN = 40
 # Schedules for sm_90a, which take a kernel's place there and are none of its other plans, by the kernel's kind and its dtypes.
 FOR_HOPPER = {"contraction": (("wgmma", ("f16", "bf16", "tf32", "f8E4M3FN", "ui8", "i8")), ("sparse_wgmma", ("f16", "bf16"))),
-              "attention": (("attention_wgmma", ("f16", "bf16")),)}
+              "attention": (("attention_wgmma", ("f16", "bf16", "f8E4M3FN")),)}
 
 
 def by_plan(base, plan):

@@ -19,6 +19,8 @@ std::string CpuOracle::whyNoKernel(dl::AttentionOp op) const {
   dl::AttentionParts parts;
   [[maybe_unused]] std::string wrong = dl::readParts(op.getBodyBlock(), parts);
   assert(wrong.empty() && "the verifier has seen to it");
+  if (parts.hasFloat8Weights)
+    return "one kernel needs weights that are not rounded to e4m3";
   auto dims = dimsOfAttention(parts, op.getIsCausal());
   if (!dims)
     return "one kernel needs a dim of the result that only the queries have and one that only the "

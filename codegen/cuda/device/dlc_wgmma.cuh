@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wgmma in f16, bf16, tf32 and e4m3 with float accumulators, and of bytes, with i32 ones: operands
-// lie in shared memory with the 128-byte swizzle, as TMA brings them; in the 16-bit types A may lie
-// in registers, or have two of each four elements. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence,
+// lie in shared memory with the 128-byte swizzle, as TMA brings them; in the 16-bit types and e4m3 A may lie
+// in registers, in the former it may have two of each four elements. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence,
 // wgmma ..., wgmma_commit, wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -45,10 +45,10 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "%32,%33,accumulate" scales ";\n}"                                                  \
                : DLC_ACC32(kind, 0)                                                                \
                : "l"(a), "l"(b), "r"((int)accumulate))
-#define DLC_WGMMA_HELD_64(type, major)                                                             \
+#define DLC_WGMMA_HELD_64(k, types, scales)                                                        \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%37,0;\n"                        \
-               "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " " DLC_REGISTERS_64    \
-               "{%32,%33,%34,%35},%36,accumulate,1,1," major ";\n}"                                \
+               "wgmma.mma_async.sync.aligned.m64n64k" k types " " DLC_REGISTERS_64                 \
+               "{%32,%33,%34,%35},%36,accumulate" scales ";\n}"                                    \
                : DLC_ACC32("+f", 0)                                                                \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 #define DLC_WGMMA_SPARSE_64(type)                                                                  \
@@ -69,10 +69,10 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "%64,%65,accumulate" scales ";\n}"                                                  \
                : DLC_ACC32(kind, 0), DLC_ACC32(kind, 32)                                           \
                : "l"(a), "l"(b), "r"((int)accumulate))
-#define DLC_WGMMA_HELD_128(type, major)                                                            \
+#define DLC_WGMMA_HELD_128(k, types, scales)                                                       \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%69,0;\n"                        \
-               "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " DLC_REGISTERS_128  \
-               "{%64,%65,%66,%67},%68,accumulate,1,1," major ";\n}"                                \
+               "wgmma.mma_async.sync.aligned.m64n128k" k types " " DLC_REGISTERS_128               \
+               "{%64,%65,%66,%67},%68,accumulate" scales ";\n}"                                    \
                : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32)                                           \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 #define DLC_WGMMA_SPARSE_128(type)                                                                 \
@@ -97,10 +97,10 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "%128,%129,accumulate" scales ";\n}"                                                \
                : DLC_ACC32(kind, 0), DLC_ACC32(kind, 32), DLC_ACC32(kind, 64), DLC_ACC32(kind, 96) \
                : "l"(a), "l"(b), "r"((int)accumulate))
-#define DLC_WGMMA_HELD_256(type, major)                                                            \
+#define DLC_WGMMA_HELD_256(k, types, scales)                                                       \
   asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%133,0;\n"                       \
-               "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type " " DLC_REGISTERS_256  \
-               "{%128,%129,%130,%131},%132,accumulate,1,1," major ";\n}"                           \
+               "wgmma.mma_async.sync.aligned.m64n256k" k types " " DLC_REGISTERS_256               \
+               "{%128,%129,%130,%131},%132,accumulate" scales ";\n}"                               \
                : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32), DLC_ACC32("+f", 64), DLC_ACC32("+f", 96) \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 #define DLC_WGMMA_SPARSE_256(type)                                                                 \
@@ -161,12 +161,21 @@ template <int N> DLC_DEV void wgmma_float8(float (&d)[N / 2], u64 a, u64 b, bool
 /// what the accumulators of 16 neighbouring columns hold.
 template <class T, int N, bool ALONG_N>
 DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate);
+/// The same of e4m3, as wgmma_float8: a word holds four neighbours along k, at steps 4(l%4) and 16
+/// on.
+template <int N>
+DLC_DEV void wgmma_held_float8(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate);
 
+#define DLC_WGMMA_HELD_FLOAT8(N)                                                                   \
+  template <>                                                                                      \
+  DLC_DEV void wgmma_held_float8<N>(float (&d)[N / 2], const u32(&a)[4], u64 b, bool accumulate) { \
+    DLC_WGMMA_HELD_##N("32", ".f32.e4m3.e4m3", ",1,1");                                            \
+  }
 #define DLC_WGMMA_HELD_MAJOR(N, T, name, along_n)                                                  \
   template <>                                                                                      \
   DLC_DEV void wgmma_held<T, N, along_n>(float (&d)[N / 2], const u32(&a)[4], u64 b,               \
                                          bool accumulate) {                                        \
-    DLC_WGMMA_HELD_##N(name, #along_n);                                                            \
+    DLC_WGMMA_HELD_##N("16", ".f32." name "." name, ",1,1," #along_n);                             \
   }
 #define DLC_WGMMA_HELD_COLUMNS(N)                                                                  \
   DLC_WGMMA_HELD_MAJOR(N, f16, "f16", 0)                                                           \
@@ -190,6 +199,19 @@ DLC_DEV void wgmma_sparse(float (&d)[N / 2], u64 a, u32 places, u64 b, bool accu
   DLC_WGMMA_SPARSE_TYPE(N, f16, "f16")                                                             \
   DLC_WGMMA_SPARSE_TYPE(N, bf16, "bf16")
 
+/// Four numbers rounded to the nearest e4m3, ties to even, `a` in the lowest byte: beyond 448 they are
+/// that, NaN is 0x7f.
+DLC_DEV u32 pack4_float8(float a, float b, float c, float d) {
+  u16 low, high;
+  u32 r;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0,%1,%2;" : "=h"(low) : "f"(b), "f"(a));
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0,%1,%2;" : "=h"(high) : "f"(d), "f"(c));
+  asm("mov.b32 %0,{%1,%2};" : "=r"(r) : "h"(low), "h"(high));
+  return r;
+}
+/// Byte i of the result is the byte of a (0 to 3) or b (4 to 7) that digit i of `selector` says.
+DLC_DEV u32 choose_bytes(u32 a, u32 b, u32 selector) { return __byte_perm(a, b, selector); }
+
 /// After a wait: the compiler moves no use of these accumulators to before it.
 template <int COUNT> DLC_DEV void wgmma_arrived(float (&d)[COUNT]) {
 #pragma unroll
@@ -206,6 +228,8 @@ DLC_WGMMA_NARROW(256)
 DLC_WGMMA_HELD_COLUMNS(64)
 DLC_WGMMA_HELD_COLUMNS(128)
 DLC_WGMMA_HELD_COLUMNS(256)
+DLC_WGMMA_HELD_FLOAT8(64)
+DLC_WGMMA_HELD_FLOAT8(128)
 DLC_WGMMA_SPARSE_COLUMNS(64)
 DLC_WGMMA_SPARSE_COLUMNS(128)
 DLC_WGMMA_SPARSE_COLUMNS(256)
@@ -215,6 +239,7 @@ DLC_WGMMA_SPARSE_COLUMNS(256)
 #undef DLC_WGMMA_SIGNS
 #undef DLC_WGMMA_HELD_COLUMNS
 #undef DLC_WGMMA_HELD_MAJOR
+#undef DLC_WGMMA_HELD_FLOAT8
 #undef DLC_WGMMA_SPARSE_COLUMNS
 #undef DLC_WGMMA_SPARSE_TYPE
 #undef DLC_WGMMA_TYPE

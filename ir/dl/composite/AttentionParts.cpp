@@ -18,21 +18,44 @@ Value AttentionParts::operandOf(LoopNestOpInterface product, unsigned term) {
   return product->getOperand(product.getLoopNest().terms[term].operand);
 }
 
+/// The positive number that each element of `value` is.
+static std::optional<double> positiveNumber(Value value) {
+  auto full = outsideAttention(value).getDefiningOp<FullOp>();
+  auto fill = full ? dyn_cast<FloatAttr>(full.getFill()) : FloatAttr();
+  if (!fill || !fill.getValue().isFiniteNonZero() || fill.getValue().isNegative())
+    return std::nullopt;
+  return fill.getValueAsDouble();
+}
+
+/// What a product with a positive number multiplies, and that number.
+static std::optional<std::pair<Value, double>> scaledBy(Value value) {
+  if (auto mul = value.getDefiningOp<MulOp>())
+    for (unsigned operand : {0u, 1u})
+      if (auto number = positiveNumber(mul->getOperand(operand)))
+        return std::pair(mul->getOperand(1 - operand), *number);
+  return std::nullopt;
+}
+
 bool AttentionParts::areScaledAlone() const {
-  auto isPositive = [](Value value) {
-    auto full = value.getDefiningOp<FullOp>();
-    auto fill = full ? dyn_cast<FloatAttr>(full.getFill()) : FloatAttr();
-    return fill && fill.getValue().isFiniteNonZero() && !fill.getValue().isNegative();
-  };
   LoopNestOpInterface product = scoresOp;
   Value value = scores;
-  while (auto mul = value.getDefiningOp<MulOp>()) {
-    bool isScale = isPositive(mul->getOperand(0));
-    if (!isScale && !isPositive(mul->getOperand(1)))
-      return false;
-    value = mul->getOperand(isScale ? 1 : 0);
-  }
+  while (auto scaled = scaledBy(value))
+    value = scaled->first;
   return value.getDefiningOp() == product;
+}
+
+std::optional<std::array<Value, 3>> AttentionParts::float8Operands() const {
+  if (!hasFloat8Weights)
+    return std::nullopt;
+  std::array<Value, 3> found = {operandOf(scoresOp, queryTerm), operandOf(scoresOp, keyTerm),
+                                operandOf(sumOp, valueTerm)};
+  for (Value &value : found) {
+    auto cast = outsideAttention(value).getDefiningOp<CastOp>();
+    if (!cast || !isa<Float8E4M3FNType>(getElementTypeOrSelf(cast.getX())))
+      return std::nullopt;
+    value = cast.getX();
+  }
+  return found;
 }
 
 static bool isPlain(const Access &access) { return !access.checked && !access.isComputed(); }
@@ -68,10 +91,30 @@ static bool isMadeOf(Value value, Operation *root) {
   });
 }
 
-static Value beforeCasts(Value value) {
-  while (auto cast = value.getDefiningOp<CastOp>())
-    value = cast.getX();
-  return value;
+/// Kernels round weights of e4m3 as parts of the largest one, not of their sum, and with steps that suit
+/// factors up to this one.
+static constexpr double kMostWeightsFactor = 256;
+
+/// Reads from the sum's operand `value` back to the softmax: casts, and products with a number before one to e4m3.
+static bool readWeights(Value value, AttentionParts &parts) {
+  bool hasFloat8Weights = false;
+  double factor = 1;
+  while (true) {
+    if (auto cast = value.getDefiningOp<CastOp>()) {
+      hasFloat8Weights |= isa<Float8E4M3FNType>(getElementTypeOrSelf(cast.getY()));
+      value = cast.getX();
+    } else if (auto scaled = hasFloat8Weights ? scaledBy(value) : std::nullopt) {
+      factor *= scaled->second;
+      value = scaled->first;
+    } else {
+      break;
+    }
+  }
+  if (value != parts.softmax.getY() || factor > kMostWeightsFactor)
+    return false;
+  parts.hasFloat8Weights = hasFloat8Weights;
+  parts.weightsFactor = factor;
+  return true;
 }
 
 static bool isProduct(const LoopNest &nest) {
@@ -121,15 +164,14 @@ std::string readParts(Block &body, AttentionParts &parts) {
   LoopNest product = parts.scoresOp.getLoopNest(), sum = parts.sumOp.getLoopNest();
   parts.keyTerm = product.terms[1].map.isFunctionOfDim(parts.keyDim) ? 1 : 0;
   parts.queryTerm = 1 - parts.keyTerm;
-  Value weights = parts.softmax.getY();
-  parts.weightsTerm = beforeCasts(parts.operandOf(parts.sumOp, 0)) == weights ? 0 : 1;
+  parts.weightsTerm = readWeights(parts.operandOf(parts.sumOp, 0), parts) ? 0 : 1;
   parts.valueTerm = 1 - parts.weightsTerm;
   if (!isMadeOf(parts.scores, parts.scoresOp))
     return "takes the softmax of something else than scores, or of scores at another index";
   if (!product.terms[parts.keyTerm].map.isFunctionOfDim(parts.keyDim) ||
       product.terms[parts.queryTerm].map.isFunctionOfDim(parts.keyDim))
     return "takes the softmax along a dim that is not the keys'";
-  if (beforeCasts(parts.operandOf(parts.sumOp, parts.weightsTerm)) != weights ||
+  if (!readWeights(parts.operandOf(parts.sumOp, parts.weightsTerm), parts) ||
       dependsOn(parts.operandOf(parts.sumOp, parts.valueTerm), parts.scoresOp) ||
       !walksWeights(parts, sum))
     return "does not end in the product of the softmax, summed along the keys, and values";

@@ -32,7 +32,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { causal = 1, chunk = 64, columns = 64, depth = 64, scaled = 1, stages = 4, tile_n = 128, vector = 8 };
+// CHECK-NEXT:     enum { causal = 1, chunk = 64, columns = 64, depth = 64, float8 = 0, scaled = 1, stages = 4, tile_n = 128, vector = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::attention_wgmma<config>(
 // CHECK-NEXT:       4, s0, s0, &query_map, &key_map, &value_map,

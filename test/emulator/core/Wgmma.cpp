@@ -119,9 +119,14 @@ void readHeld(Thread *group, size_t index, float (&a)[kRows][kMostDepth]) {
       failThread(Fault::LaunchFailed,
                  "missing wait: registers of A changed in thread %d while wgmma multiplied them",
                  group[t].linear);
-    for (int e = 0; e < 8; ++e) { // two of 16 bits in each word
-      int row = t / 32 * 16 + t % 32 / 4 + (e >> 1 & 1) * 8, k = t % 4 * 2 + (e & 1) + (e >> 2) * 8;
-      a[row][k] = widen(uint16_t(mine.words[e >> 1] >> (e & 1) * 16), mine.type == DlcEmuBf16);
+    int row = t / 32 * 16 + t % 32 / 4;
+    for (int e = 0; e < 16 && mine.type == DlcEmuE4m3; ++e) // four in each word
+      a[row + (e >> 2 & 1) * 8][t % 4 * 4 + (e & 3) + (e >> 3) * 16] =
+          widenFloat8(uint8_t(mine.words[e >> 2] >> (e & 3) * 8));
+    for (int e = 0; e < 8 && mine.type != DlcEmuE4m3; ++e) { // two of 16 bits in each word
+      int k = t % 4 * 2 + (e & 1) + (e >> 2) * 8;
+      a[row + (e >> 1 & 1) * 8][k] =
+          widen(uint16_t(mine.words[e >> 1] >> (e & 1) * 16), mine.type == DlcEmuBf16);
     }
   }
 }

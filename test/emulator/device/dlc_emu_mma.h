@@ -81,6 +81,32 @@ DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumu
   static_assert(sizeof(T) == 2, "A in registers is of 16-bit types");
   dlcEmuWgmmaHeld(d, N, a, b, accumulate, mma_type<T>::value, ALONG_N ? DlcEmuAlongN : 0u);
 }
+template <int N>
+DLC_DEV void wgmma_held_float8(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate) {
+  dlcEmuWgmmaHeld(d, N, a, b, accumulate, DlcEmuE4m3, 0u);
+}
+/// The nearest e4m3, ties to even.
+DLC_DEV u32 float8_of(float v) {
+  u32 bits = (u32)bits_of(v), sign = bits >> 24 & 0x80u, magnitude = bits & 0x7fffffffu;
+  if (v != v)
+    return sign | 0x7fu;
+  u32 code;
+  if (magnitude < 0x3c800000u) // below 2^-6 steps are of 2^-9
+    code = (u32)rint(abs(v) * 0x1p9f);
+  else
+    code = ((magnitude + 0x7ffffu + (magnitude >> 20 & 1u)) >> 20) - (120u << 3);
+  return sign | (code > 0x7eu ? 0x7eu : code);
+}
+DLC_DEV u32 pack4_float8(float a, float b, float c, float d) {
+  return float8_of(a) | float8_of(b) << 8 | float8_of(c) << 16 | float8_of(d) << 24;
+}
+DLC_DEV u32 choose_bytes(u32 a, u32 b, u32 selector) {
+  u64 both = (u64)b << 32 | a;
+  u32 r = 0;
+  for (int i = 0; i < 4; ++i)
+    r |= (u32)(both >> (selector >> i * 4 & 7u) * 8 & 255u) << i * 8;
+  return r;
+}
 template <class T, int N>
 DLC_DEV void wgmma_sparse(float (&d)[N / 2], u64 a, u32 places, u64 b, bool accumulate) {
   static_assert(sizeof(T) == 2, "sparse operands are of 16-bit types");

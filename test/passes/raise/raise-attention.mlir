@@ -427,6 +427,42 @@ func.func @joined_masks(%q: tensor<2x3x5x16xf32>, %k: tensor<2x3x9x16xf32>, %v: 
 
 // -----
 
+// Weights of which 256 are together are rounded to e4m3, as the values are; of 512, kernels that round them otherwise would lose more.
+// CHECK-LABEL: @float8
+// CHECK: %[[Y:.*]] = dl.attention(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<8x16xf32>, tensor<9x16xf32>, tensor<9x16xf32>) -> tensor<8x16xf32> {
+// CHECK: dl.softmax
+// CHECK: %[[S:.*]] = dl.mul
+// CHECK: %[[N:.*]] = dl.cast %[[S]] {{.*}} -> tensor<8x9xf8E4M3FN>
+// CHECK: %[[W:.*]] = dl.cast %[[N]]
+// CHECK: dl.matmul %[[W]]
+// CHECK-LABEL: @too_large
+// CHECK-NOT: dl.attention
+func.func @float8(%q8: tensor<8x16xf8E4M3FN>, %k8: tensor<9x16xf8E4M3FN>, %v8: tensor<9x16xf8E4M3FN>) -> tensor<8x16xf32> {
+  %q = dl.cast %q8 {dtype = f32} : (tensor<8x16xf8E4M3FN>) -> tensor<8x16xf32>
+  %k = dl.cast %k8 {dtype = f32} : (tensor<9x16xf8E4M3FN>) -> tensor<9x16xf32>
+  %v = dl.cast %v8 {dtype = f32} : (tensor<9x16xf8E4M3FN>) -> tensor<9x16xf32>
+  %c = dl.full 256.0 : f32 -> tensor<8x9xf32>
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf32>, tensor<9x16xf32>) -> tensor<8x9xf32>
+  %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+  %2 = dl.mul %c, %1 : (tensor<8x9xf32>, tensor<8x9xf32>) -> tensor<8x9xf32>
+  %3 = dl.cast %2 {dtype = f8E4M3FN} : (tensor<8x9xf32>) -> tensor<8x9xf8E4M3FN>
+  %4 = dl.cast %3 {dtype = f32} : (tensor<8x9xf8E4M3FN>) -> tensor<8x9xf32>
+  %y = dl.matmul %4, %v : (tensor<8x9xf32>, tensor<9x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+func.func @too_large(%q: tensor<8x16xf32>, %k: tensor<9x16xf32>, %v: tensor<9x16xf32>) -> tensor<8x16xf32> {
+  %c = dl.full 512.0 : f32 -> tensor<8x9xf32>
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf32>, tensor<9x16xf32>) -> tensor<8x9xf32>
+  %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+  %2 = dl.mul %1, %c : (tensor<8x9xf32>, tensor<8x9xf32>) -> tensor<8x9xf32>
+  %3 = dl.cast %2 {dtype = f8E4M3FN} : (tensor<8x9xf32>) -> tensor<8x9xf8E4M3FN>
+  %4 = dl.cast %3 {dtype = f32} : (tensor<8x9xf8E4M3FN>) -> tensor<8x9xf32>
+  %y = dl.matmul %4, %v : (tensor<8x9xf32>, tensor<9x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
 // One that is an attention already stays.
 // CHECK-LABEL: @already
 // CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) :

@@ -121,7 +121,7 @@ TEST(AttentionChoiceTest, WgmmaTilesFit) {
       ASSERT_FALSE(tiles.empty()) << depth << ", " << columns;
       for (const WgmmaAttentionTile &tile : tiles) {
         EXPECT_GE(tile.stages, 2);
-        EXPECT_LE(tile.sharedBytes(head), kHopper.sharedBytes);
+        EXPECT_LE(tile.sharedBytes(head, 2), kHopper.sharedBytes);
         EXPECT_TRUE(columns <= 128 || tile.keys == 64); // registers
         EXPECT_EQ(columns % WgmmaAttentionTile::chunk(head), 0);
       }

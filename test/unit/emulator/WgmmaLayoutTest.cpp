@@ -284,6 +284,59 @@ TEST_P(WgmmaLayoutTest, HeldInRegisters) {
   expectHeld("bf16_held_k", false, true);
   expectHeld("bf16_held_n", true, true);
 }
+// PTX ISA, register fragments of wgmma.m64nNk32: byte e of word w of thread t.
+TEST_P(WgmmaLayoutTest, Float8HeldInRegisters) {
+  std::vector<uint8_t> b(64 * 128);
+  auto code = [](int k, int n) { return uint8_t((k * 7 + n) % 120); };
+  for (int n = 0; n < 64; ++n)
+    for (int k = 0; k < 128; ++k)
+      b[place(n, k, 1)] = code(k, n);
+  DevicePtr inB = upload(b), out = allocate(64 * 64 * 4);
+  for (int t = 0; t < 128; t += 3)
+    for (int byte = t % 2; byte < 16; byte += 5) {
+      int w = byte / 4, e = byte % 4, step = t % 4;
+      std::vector<uint8_t> a(128 * 16);
+      a[t * 16 + byte] = 0x38; // 1
+      ASSERT_EQ(launch(compileFile("wgmma.cu", "e4m3_held"), {1}, {128}, 64 * 128, upload(a), inB,
+                       out, step),
+                Result::Success)
+          << report();
+      std::vector<float> d = download<float>(out, 64 * 64);
+      int m = t / 32 * 16 + t % 32 / 4 + w % 2 * 8, k = step * 32 + t % 4 * 4 + e + w / 2 * 16;
+      for (int row = 0; row < 64; ++row)
+        for (int n = 0; n < 64; ++n) {
+          int at = kAccumulators[row][n % 8];
+          ASSERT_EQ(d[at / 4 * 32 + n / 8 * 4 + at % 4],
+                    row == m ? valueOfFloat8(code(k, n)) : 0.0f)
+              << "byte " << byte << " of thread " << t << " at D(" << row << "," << n << ")";
+        }
+    }
+}
+
+// Each number becomes the nearest one, ties the even code; beyond the largest there is none.
+TEST_P(WgmmaLayoutTest, PackedFloat8) {
+  std::vector<float> x;
+  for (int bits = 0; bits < 126; ++bits) {
+    float low = valueOfFloat8(bits), high = valueOfFloat8(bits + 1), half = (low + high) / 2;
+    x.insert(x.end(), {low, half, -std::nextafter(half, 0.0f), std::nextafter(half, 1000.0f)});
+  }
+  x.insert(x.end(), {448.0f, -464.0f, 1e9f, -INFINITY, NAN, 1e-9f, -0.0f, 0.0f});
+  DevicePtr out = allocate(128 * 4);
+  ASSERT_EQ(x.size(), 128u * 4);
+  ASSERT_EQ(launch(compileFile("wgmma.cu", "packed"), {1}, {128}, 0, upload(x), out),
+            Result::Success)
+      << report();
+  std::vector<uint8_t> d = download<uint8_t>(out, 128 * 4);
+  for (int bits = 0; bits < 126; ++bits) {
+    EXPECT_EQ(d[bits * 4], bits);
+    EXPECT_EQ(d[bits * 4 + 1], bits + bits % 2) << bits;
+    EXPECT_EQ(d[bits * 4 + 2], bits | 0x80);
+    EXPECT_EQ(d[bits * 4 + 3], bits + 1);
+  }
+  const uint8_t last[] = {0x7e, 0xfe, 0x7e, 0xfe, 0x7f, 0x00, 0x80, 0x00};
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(d[126 * 4 + i], last[i]) << x[126 * 4 + i];
+}
 TEST_P(WgmmaLayoutTest, HeldRegistersThatChangeBeforeTheWait) {
   DevicePtr in = upload(std::vector<uint16_t>(64 * 64)), out = allocate(64 * 64 * 4);
   expectReport(

@@ -7,76 +7,25 @@
 // others have 64 rows of queries each. Scores stay in registers, where they become weights, which
 // are the operand in registers of the product with the values. While tensor cores multiply these,
 // the next span's scores become weights. Blocks stay and take tile after tile, so that the next
-// one's queries and keys arrive while the last one's rows leave.
+// one's queries and keys arrive while the last one's rows leave. In e4m3 the tensor cores want values
+// along the keys: the first warpgroup turns them (dlc_attention90_spans.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "dlc_attention90_spans.cuh"
 #include "dlc_attention_rows.cuh"
-#include "dlc_contract90.cuh"
 
 #ifdef DLC_HAS_WGMMA
 namespace dlc {
-
-/// A matrix of LINES lines in shared memory whose elements along a head lie together, 64 of 16 bits
-/// in a line of 128 bytes; WIDTH / 64 blocks of all lines.
-template <int LINES, int WIDTH> struct head_slab {
-  static constexpr int kBlock = LINES * 128, kBlocks = WIDTH / 64, kBytes = kBlock * kBlocks;
-
-  /// Brings the lines from `line` on, at the column where the head begins.
-  static DLC_DEV void load(u8 *slab, const tensor_map *map, u64 *full, int column, int line) {
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block)
-      tma_load_2d(slab + block * kBlock, map, full, column + block * 64, line);
-  }
-  /// Names the lines from `line` on, a multiple of 8, as rows of an operand along whose k the head
-  /// lies, at step `kk` of 16 of its elements.
-  static DLC_DEV u64 at(const u8 *slab, int line, int kk) {
-    return wgmma_along_k(slab + kk / 4 * kBlock + line * 128) + kk % 4 * (32 >> 4);
-  }
-  /// Names 16 lines as steps of k, the head as columns.
-  static DLC_DEV u64 across(const u8 *slab, int line) {
-    return wgmma_along_rows(slab, kBlock) + line * (128 >> 4);
-  }
-  /// A warp makes the lines from `line` on 0.
-  static DLC_DEV void clear(u8 *slab, int line) {
-    vec<u32, 4> none = splat<4>(0u);
-#pragma unroll 1
-    for (int i = line * 8 + ((int)threadIdx.x & 31); i < LINES * 8; i += 32)
-#pragma unroll
-      for (int block = 0; block < kBlocks; ++block)
-        store(reinterpret_cast<u32 *>(slab + block * kBlock) + i * 4, none);
-  }
-};
-
-/// A ring of stages, of which `full` and `empty` barriers tell.
-template <int STAGES> struct stage_ring {
-  u8 *stages;
-  u64 *full, *empty;
-  int stage = 0;
-  u32 phase = 0; ///< of `full`
-
-  DLC_DEV stage_ring(u8 *stages, u64 *bars) : stages(stages), full(bars), empty(bars + STAGES) {}
-  DLC_DEV void advance() {
-    phase ^= stage + 1 == STAGES;
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
-  }
-  DLC_DEV void wait_full() const { mbar_wait(full + stage, phase); }
-  DLC_DEV void wait_empty() const { mbar_wait(empty + stage, phase ^ 1); }
-  /// A warpgroup has read the stage; `speaks` in one of its threads.
-  DLC_DEV void release(bool speaks) {
-    if (speaks)
-      mbar_arrive(empty + stage);
-    advance();
-  }
-};
 
 /// y(h, m, c) = sum over n of w(h, m, n) value(h, n, c), with w the softmax along n of score(h, m,
 /// n, sum over e of query(h, m, e) key(h, n, e)); then `finish(h, m, c, `vector` neighbours)` for
 /// all m < rows and c < columns of each of `heads`, which share nothing. Row m sees keys n <
 /// seen(h, m). Its weights are NaN where it sees none, or -inf alone. There is at least one key.
-/// Query, key and value lie in one matrix each (maps with boxes of 64 columns; 128 rows, tile_n,
+/// Query, key and value lie in one matrix each (maps with boxes of 128 bytes; 128 rows, tile_n,
 /// tile_n): head h begins at line line_q(h), column column_q(h); lines after its last one may be of
-/// anything. Config: type (f16 or bf16), index, depth (of query and key: a multiple of 64), columns
-/// (64, 128 or 256), tile_n (keys of a span: 64 or 128), stages (of keys, and of values), causal
+/// anything. Config: type (f16, bf16 or, with `float8`, i8, which is e4m3), float8, index, depth (of query and key: a
+/// multiple of 64; in e4m3 64 or 128), columns
+/// (64, 128 or, but for e4m3, 256), tile_n (keys of a span: 64 or 128), stages (of keys, and of values), causal
 /// (whether `seen` matters), scaled (whether score() is its last argument times a positive
 /// constant), chunk (columns of a turn of the epilogue) and vector. 384 threads, one block on a
 /// multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
@@ -88,23 +37,28 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
                              const FN &seen, const LQ &line_q, const CQ &column_q, const LK &line_k,
                              const CK &column_k, const LV &line_v, const CV &column_v,
                              const FE &finish) {
-  using T = typename Config::type;
   using Index = typename Config::index;
+  using Products = span_products<Config>;
+  constexpr bool kIsFloat8 = Config::float8 != 0;
+  constexpr int kBytes = Products::kBytes;
   constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
                 kDepth = Config::depth, kColumns = Config::columns, kVector = Config::vector,
                 kTotals = 16 * totals_pitch(Config::chunk);
   constexpr bool kCausal = Config::causal != 0, kScaled = Config::scaled != 0;
-  using SlabQ = head_slab<kTileM, kDepth>;
-  using SlabK = head_slab<kTileN, kDepth>;
-  using SlabV = head_slab<kTileN, kColumns>;
+  using SlabQ = head_slab<kTileM, kDepth, kBytes>;
+  using SlabK = head_slab<kTileN, kDepth, kBytes>;
+  using SlabV = typename Products::SlabV;
+  // Values of e4m3 come to a stage of a ring of their own before they are turned.
+  constexpr int kStageV = Products::kStage, kComing = kIsFloat8 ? 2 : 0;
 
   DLC_DYN_SMEM(smem);
   u8 *queries = smem, *stages_k = queries + SlabQ::kBytes,
-     *stages_v = stages_k + kStages * SlabK::kBytes;
-  float *all_totals = reinterpret_cast<float *>(stages_v + kStages * SlabV::kBytes);
+     *stages_v = stages_k + kStages * SlabK::kBytes, *coming = stages_v + kStages * kStageV;
+  float *all_totals = reinterpret_cast<float *>(coming + kComing * SlabV::kBytes);
   u64 *bars = reinterpret_cast<u64 *>(all_totals + 8 * kTotals);
   stage_ring<1> ring_q(queries, bars + 1);
   stage_ring<kStages> ring_k(stages_k, bars + 3), ring_v(stages_v, bars + 3 + 2 * kStages);
+  stage_ring<2> ring_coming(coming, bars + 3 + 4 * kStages); // of e4m3 alone
   u64 *landed = bars; // the values of a last span, which the producer completes
   int thread = (int)threadIdx.x, group = thread >> 7, lane = thread & 31;
   if (thread == 0) {
@@ -118,8 +72,12 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
     for (int stage = 0; stage < kStages; ++stage) {
       mbar_init(ring_k.full + stage, 1);
       mbar_init(ring_k.empty + stage, 2);
-      mbar_init(ring_v.full + stage, 1);
+      mbar_init(ring_v.full + stage, kIsFloat8 ? 4 : 1); // of e4m3, the warps that turn them
       mbar_init(ring_v.empty + stage, 2);
+    }
+    for (int stage = 0; stage < kComing; ++stage) {
+      mbar_init(ring_coming.full + stage, 1);
+      mbar_init(ring_coming.empty + stage, 4);
     }
     mbar_fence_init();
   }
@@ -143,10 +101,10 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
   };
 
   if (group == 0) {
-    reg_dealloc<40>();
-    if (thread >= 32)
+    reg_dealloc<kIsFloat8 ? 48 : 40>();
+    if (!kIsFloat8 && thread >= 32)
       return;
-    u32 landed_phase = 0;
+    u32 landed_phase = 0, asked = 0; // values of e4m3 that are on their way or were
 #pragma unroll 1
     for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
       Index head, m0;
@@ -154,7 +112,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
       const Index spans = spans_of(head, m0);
       const int first_k = (int)line_k(head), first_v = (int)line_v(head),
                 left_k = (int)column_k(head), left_v = (int)column_v(head);
-      if (lane == 0) {
+      if (thread == 0) {
         ring_q.wait_empty();
         mbar_expect_tx(ring_q.full, SlabQ::kBytes);
         SlabQ::load(queries, query, ring_q.full, (int)column_q(head), (int)(line_q(head) + m0));
@@ -164,20 +122,41 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
 #pragma unroll 1
       for (Index span = 0; span <= spans; ++span) {
         if (span < spans) {
-          if (lane == 0) {
+          if (thread == 0) {
             ring_k.wait_empty();
             u64 *full = ring_k.full + ring_k.stage;
             mbar_expect_tx(full, SlabK::kBytes);
             SlabK::load(ring_k.stages + ring_k.stage * SlabK::kBytes, key, full, left_k,
                         first_k + (int)span * kTileN);
+            if constexpr (kIsFloat8) {
+              int stage = asked & 1;
+              mbar_wait(ring_coming.empty + stage, asked >> 1 & 1 ^ 1);
+              mbar_expect_tx(ring_coming.full + stage, SlabV::kBytes);
+              SlabV::load(coming + stage * SlabV::kBytes, value, ring_coming.full + stage, left_v,
+                          first_v + (int)span * kTileN);
+              ++asked;
+            }
           }
           ring_k.advance();
         }
         if (span > 0) {
           int n0 = (int)(span - 1) * kTileN;
+          if constexpr (kIsFloat8) {
+            ring_coming.wait_full(); // these values are here
+            ring_v.wait_empty();     // and nothing multiplies those before them
+            Products::turn(coming + ring_coming.stage * SlabV::kBytes,
+                           stages_v + ring_v.stage * kStageV, (int)keys - n0);
+            fence_async();  // tensor cores read what was written
+            warp_barrier(); // the warp's share is complete
+            if (lane == 0)
+              mbar_arrive(ring_v.full + ring_v.stage);
+            ring_coming.release(lane == 0);
+            ring_v.advance();
+            continue;
+          }
           bool ends = keys - n0 < kTileN; // what follows the last value must be 0, like its weight
           u64 *full = ring_v.full + ring_v.stage, *bar = ends ? landed : full;
-          u8 *stage = ring_v.stages + ring_v.stage * SlabV::kBytes;
+          u8 *stage = ring_v.stages + ring_v.stage * kStageV;
           if (lane == 0) {
             ring_v.wait_empty();
             mbar_expect_tx(bar, SlabV::kBytes);
@@ -205,7 +184,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
   const bool speaks = (thread & 127) == 0;
   float *totals = all_totals + warp * kTotals;
   float s[kTileN / 2], sums[kColumns / 2];
-  u32 weights[kTileN / 16][4];
+  Products products;
 #pragma unroll 1
   for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
     Index head, m0;
@@ -256,16 +235,12 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
     auto multiply_keys = [&] {
       const u8 *stage = ring_k.stages + ring_k.stage * SlabK::kBytes;
 #pragma unroll
-      for (int kk = 0; kk < kDepth / 16; ++kk)
-        wgmma<T, kTileN, false, false>(s, SlabQ::at(queries, first, kk), SlabK::at(stage, 0, kk),
-                                       kk > 0);
+      for (int kk = 0; kk < kDepth * kBytes / 32; ++kk)
+        Products::scores(s, SlabQ::at(queries, first, kk), SlabK::at(stage, 0, kk), kk > 0);
       wgmma_commit();
     };
     auto multiply_values = [&] {
-      const u8 *stage = ring_v.stages + ring_v.stage * SlabV::kBytes;
-#pragma unroll
-      for (int kk = 0; kk < kTileN / 16; ++kk)
-        wgmma_held<T, kColumns, true>(sums, weights[kk], SlabV::across(stage, kk * 16), true);
+      products.multiply(sums, ring_v.stages + ring_v.stage * kStageV);
       wgmma_commit();
     };
     // Scores become weights, measured from the largest score so far; `shrinks` is what that makes
@@ -289,18 +264,15 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
         largest[half] = peaks[half];
         total[half] = total[half] * shrinks[half];
       }
+      if constexpr (kIsFloat8 && kScaled) {
+        bases[0] = bases[0] + Products::kLogOfOne;
+        bases[1] = bases[1] + Products::kLogOfOne;
+      }
       each(n0, [&](int half, Index, float &s) {
-        s = kScaled ? exp2_fast(fma(s, scale, bases[half])) : weight_of(s - bases[half]);
+        s = kScaled ? exp2_fast(fma(s, scale, bases[half]))
+                    : weight_of(s - bases[half]) * Products::kOne;
         total[half] = total[half] + s;
       });
-    };
-    // Weights become an operand: 16 columns of accumulators are 16 steps of k.
-    auto pack = [&] {
-#pragma unroll
-      for (int kk = 0; kk < kTileN / 16; ++kk)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          weights[kk][i] = pack2<T>(s[kk * 8 + i * 2], s[kk * 8 + i * 2 + 1]);
     };
 
     ring_q.wait_full();
@@ -312,7 +284,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
       wgmma_arrived(s);
       ring_k.release(speaks);
       weigh(0);
-      pack();
+      products.pack(s);
       if (own > 1)
         ring_k.wait_full();
 #pragma unroll 1
@@ -331,12 +303,12 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
           ring_k.wait_full(); // for the next keys
 
         wgmma_wait<0>(); // the values have been multiplied
-        wgmma_arrived(sums);
+        products.arrive(sums);
         ring_v.release(speaks);
 #pragma unroll
         for (int i = 0; i < kColumns / 2; ++i)
           sums[i] = sums[i] * shrinks[i >> 1 & 1];
-        pack();
+        products.pack(s);
       }
     }
     if (speaks)
@@ -347,7 +319,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
       wgmma_fence();
       multiply_values();
       wgmma_wait<0>();
-      wgmma_arrived(sums);
+      products.arrive(sums);
       ring_v.release(speaks);
     }
     // Spans that the other warpgroup's rows see and these do not are released unread.

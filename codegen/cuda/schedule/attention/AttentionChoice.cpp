@@ -130,12 +130,16 @@ double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape,
   // A span takes its products, all of it where its keys end before. Alone on a multiprocessor, a
   // block also waits for keys, then for values.
   double span = double(tile.rows * tile.span()) * double(head.depth + head.columns) / products;
+  double casts = shape.computed
+                     ? double(tile.span() * (head.depth + head.columns)) / rates.gatheredElements
+                     : 0;
   const RingRates &ring = ratesOf(tile, gpu);
   double spans = std::ceil(std::ceil(seen / double(tile.span())) / double(tile.parts));
   double ends = rates.attentionEnds + clocksOfSharing(tile, shape, gpu);
-  double alone = ends + spans * std::max(span, 2 * ring.latency);
+  double alone = ends + spans * std::max(span + casts, 2 * ring.latency);
   double together = double(gpu.multiprocessors) * rates.attentionBlocks;
-  double busy = (ends + spans * span) * double(tile.count(shape) * tile.parts) / together;
+  double busy = (ends + spans * (span + casts * rates.attentionBlocks)) *
+                double(tile.count(shape) * tile.parts) / together;
   // Keys and values pass from memory once. The nearer that comes to its rate, the longer each
   // waits.
   double bytes = double(shape.batch) * seen * double(head.depth + head.columns) *

@@ -24,6 +24,10 @@ struct AttentionShape {
   HeadShape head;
   int64_t batch, elementBytes;
   bool causal, masked = false;
+  bool computed = false; ///< keys and values are cast from fewer bits, element by element
+
+  /// Whether tensor cores multiply e4m3.
+  bool isFloat8() const { return elementBytes == 1; }
 };
 
 /// A block has `rows` queries, 16 or 32 for each row of warps, and each of its steps takes `keys`

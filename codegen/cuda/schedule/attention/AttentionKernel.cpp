@@ -19,7 +19,8 @@ static const Schedule &scheduleOf(ProductUnit unit) {
 static bool suits(PlanQuestion &question, ProductUnit unit) {
   const dl::AttentionParts &a = *question.k.attention;
   Type element = getElementTypeOrSelf(dl::AttentionParts::operandOf(a.scoresOp, 0).getType());
-  bool suitsTensorCores = element.getIntOrFloatBitWidth() == 16 || question.allowsTf32;
+  bool suitsTensorCores =
+      element.getIntOrFloatBitWidth() == 16 || question.allowsTf32 || a.float8Operands();
   return suitsTensorCores == (unit == ProductUnit::tensorCores);
 }
 

@@ -30,7 +30,10 @@ AttentionTemplate::AttentionTemplate(KernelBuilder &k, const dl::AttentionParts 
           a.scoresOp, a.scores),
       product(scores.getNest()), sum(k.body.getNest()), unit(unit) {
   LoopNestOpInterface op = a.scoresOp;
-  element = getElementTypeOrSelf(op->getOperand(product.terms[0].operand).getType());
+  // Each number of e4m3 is one of f16, and so is each weight that is rounded to e4m3.
+  element = a.float8Operands()
+                ? FloatType(Float16Type::get(op.getContext()))
+                : getElementTypeOrSelf(op->getOperand(product.terms[0].operand).getType());
   elementBytes = element.getIntOrFloatBitWidth() / 8;
   findSides();
 }
@@ -128,6 +131,8 @@ AttentionTemplate::Operand AttentionTemplate::operand(StringRef suffix, LoopNest
   Operand result{suffix, op->getOperand(access.operand), {}, &lines, &along};
   for (AffineExpr expr : access.map.getResults())
     result.at.push_back(k.math.simplify(expr.replaceDims(loops)));
+  if (readsFloat8)
+    result.tensor = result.tensor.getDefiningOp<dl::CastOp>().getX();
   result.tensor = k.body.storedAt(result.tensor, result.at);
   chooseCopies(result);
   if (auto argument = dyn_cast<BlockArgument>(result.tensor)) {
@@ -250,7 +255,12 @@ void AttentionTemplate::finishBody(dlk::CallOp call, unsigned body, int64_t lane
   bind(at[0], rows);
   bind(at[1], columns);
   auto total = [&](OpFoldResult lane) -> Value {
-    return vector::ExtractOp::create(k.b, k.loc, at[2], lane);
+    Value sum = vector::ExtractOp::create(k.b, k.loc, at[2], lane);
+    if (a.weightsFactor == 1)
+      return sum;
+    Value factor =
+        arith::ConstantOp::create(k.b, k.loc, k.b.getF32FloatAttr(float(a.weightsFactor)));
+    return arith::MulFOp::create(k.b, k.loc, sum, factor);
   };
   if (lanes == 1) {
     k.store(k.resultOffset(y), k.body.emitResult(k.b, y, total(k.b.getIndexAttr(0))));
@@ -380,9 +390,9 @@ AttentionShape AttentionTemplate::shape() const {
           usual(batch),
           elementBytes,
           bool(a.lastSeen),
-          /*masked=*/!scores.visitResultReads(scoreAt, [](unsigned, AffineExpr, bool) {
-            return false;
-          })};
+          /*masked=*/
+          !scores.visitResultReads(scoreAt, [](unsigned, AffineExpr, bool) { return false; }),
+          /*computed=*/!readsFloat8 && a.float8Operands()};
 }
 
 AttentionTile AttentionTemplate::tileFor(const AttentionShape &shape) const {

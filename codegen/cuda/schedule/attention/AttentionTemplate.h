@@ -98,7 +98,8 @@ protected:
   mlir::Type element;
   int64_t elementBytes;
   ProductUnit unit;
-  bool tellsHead = false; // the template's bodies get the number of the head first
+  bool readsFloat8 = false; // operands are the bytes that e4m3 is stored in
+  bool tellsHead = false;   // the template's bodies get the number of the head first
 };
 
 } // namespace dlc::codegen

@@ -4,7 +4,7 @@
 // Calls attention_wgmma (dlc_attention90.cuh). TMA reads query, key and value where they lie: each
 // is one matrix whose lines are rows or keys, at multiples of 16 bytes, with the head as some of
 // its columns. Heads that share key and value are heads of their own: a tile of one reads as much
-// as a tile of all.
+// as a tile of all. Operands that are cast from e4m3 are read as they are stored.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
@@ -29,6 +29,11 @@ public:
   WgmmaAttention(KernelBuilder &k, const dl::AttentionParts &a)
       : AttentionTemplate(k, a, ProductUnit::tensorCores) {
     tellsHead = true;
+    readsFloat8 = bool(a.float8Operands());
+    if (readsFloat8) {
+      element = k.b.getI8Type();
+      elementBytes = 1;
+    }
     parted = partHeads();
   }
 
@@ -118,7 +123,9 @@ WgmmaAttention::matrixOf(const Operand &operand, const Side &lines, const Side &
   if (!argument || lines.groups.size() != 1 || along.groups.size() != 1)
     return std::nullopt;
   auto type = cast<RankedTensorType>(operand.tensor.getType());
-  if (type.getElementType() != element)
+  bool isOfElements =
+      readsFloat8 ? isa<Float8E4M3FNType>(type.getElementType()) : type.getElementType() == element;
+  if (!isOfElements)
     return std::nullopt;
   AffineExpr offset = k.body.offset(type, operand.at);
   AffineExpr row = lines.groups.front().variable, deep = along.groups.front().variable;
@@ -164,7 +171,7 @@ Attribute WgmmaAttention::mapOf(const Matrix &matrix, const Side &lines, int64_t
 bool WgmmaAttention::mayServe() {
   // A map of no keys cannot be, unless there are no rows either, and so no launch.
   bool hasKeys = keys.extent == rows.extent || k.smallest(keys.extent).value_or(0) > 0;
-  if (!hasKeys || !parted || elementBytes != 2 || wgmmaAttentionTiles(shape()).empty() ||
+  if (!hasKeys || !parted || elementBytes > 2 || wgmmaAttentionTiles(shape()).empty() ||
       !dl::asConstant(depth.extent) || !dl::asConstant(columns.extent))
     return false;
   auto [query, key, value] = operands();
@@ -191,6 +198,7 @@ void WgmmaAttention::run(const WgmmaAttentionTile &tile) {
            {"columns", head.columns},
            {"tile_n", tile.keys},
            {"stages", tile.stages},
+           {"float8", readsFloat8},
            {"causal", a.lastSeen ? 1 : 0},
            {"scaled", a.areScaledAlone() ? 1 : 0},
            {"chunk", WgmmaAttentionTile::chunk(head)},
@@ -211,7 +219,7 @@ void WgmmaAttention::run(const WgmmaAttentionTile &tile) {
   finishBody(call, body, width);
   k.makePersistentForHopper({mapOf(*q, rows, WgmmaAttentionTile::rows), mapOf(*n, keys, tile.keys),
                              mapOf(*v, keys, tile.keys)});
-  k.finish(WgmmaAttentionTile::threads, {grid()}, tile.sharedBytes(head));
+  k.finish(WgmmaAttentionTile::threads, {grid()}, tile.sharedBytes(head, elementBytes));
 }
 
 //===- Plans ----------------------------------------------------------------------------------------===//

@@ -16,11 +16,13 @@ namespace dlc::codegen {
 /// 32 words of weights.
 static constexpr int64_t kWideHead = 128;
 static constexpr int64_t kWidestHead = 256;
-/// Elements of 16 bits in a line of shared memory.
-static constexpr int64_t kLine = 64;
+/// Elements of 16 bits in a line of shared memory of 128 bytes. Heads of e4m3 may be half a line, too.
+static constexpr int64_t kLine = 64, kLineBytes = 128;
 /// The time of a weight whose score reads a mask, relative to one without: a load and its address
 /// are about as many instructions again.
 static constexpr double kMaskedWeights = 2;
+/// Stages of values of e4m3 that TMA has brought and that are not turned yet.
+static constexpr int64_t kComingStages = 2;
 /// Stages beyond these hold nothing that is waited for.
 static constexpr int64_t kMostStages = 4;
 
@@ -28,22 +30,30 @@ int64_t WgmmaAttentionTile::chunk(const HeadShape &head) {
   return std::max(head.depth, head.columns) > kWideHead ? 32 : 64;
 }
 
-int64_t WgmmaAttentionTile::sharedBytes(const HeadShape &head) const {
-  int64_t elements = rows * head.depth + stages * keys * (head.depth + head.columns);
-  return elements * 2 + 8 * 16 * (chunk(head) + 8) * 4 + (3 + 4 * stages) * 8;
+int64_t WgmmaAttentionTile::sharedBytes(const HeadShape &head, int64_t elementBytes) const {
+  const bool isFloat8 = elementBytes == 1;
+  auto line = [&](int64_t width) -> int64_t {
+    return llvm::alignTo(width * elementBytes, kLineBytes);
+  };
+  int64_t values = isFloat8 ? head.columns * kLineBytes : keys * line(head.columns); // of a stage
+  int64_t bytes = rows * line(head.depth) + stages * (keys * line(head.depth) + values) +
+                  (isFloat8 ? kComingStages * keys * line(head.columns) : 0);
+  int64_t barriers = 3 + 4 * stages + (isFloat8 ? 2 * kComingStages : 0);
+  return bytes + 8 * 16 * (chunk(head) + 8) * 4 + barriers * 8;
 }
 
 llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const AttentionShape &shape,
                                                              const GpuModel &gpu) {
   const HeadShape &head = shape.head;
   llvm::SmallVector<WgmmaAttentionTile, 2> tiles;
-  bool hasWidth = head.depth % kLine == 0 && head.depth <= kWidestHead &&
-                  (head.columns == 64 || head.columns == 128 || head.columns == kWidestHead);
+  const int64_t widest = shape.isFloat8() ? kWideHead : kWidestHead; // hardware sums 128 of e4m3
+  bool hasWidth = head.depth % kLine == 0 && head.depth <= widest &&
+                  (head.columns == 64 || head.columns == 128 || head.columns == widest);
   if (!hasWidth)
     return tiles;
   for (int64_t keys : {128, 64}) {
     WgmmaAttentionTile tile = {keys, kMostStages};
-    while (tile.stages > 1 && tile.sharedBytes(head) > gpu.sharedBytes)
+    while (tile.stages > 1 && tile.sharedBytes(head, shape.elementBytes) > gpu.sharedBytes)
       --tile.stages;
     if (tile.stages > 1 && (keys == 64 || (head.columns <= kWideHead && !shape.masked)))
       tiles.push_back(tile);
@@ -57,8 +67,12 @@ double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &sha
   const ScheduleRates &rates = gpu.schedules;
   // A span's products and weights pass side by side, as far as two warpgroups hide each other's.
   auto scores = double(WgmmaAttentionTile::rows * tile.keys);
-  double products = scores * double(head.depth + head.columns) / gpu.wgmma.products,
+  double products = scores * double(head.depth + head.columns) / gpu.wgmma.products *
+                    double(shape.elementBytes) / 2,
          weights = scores / rates.attentionWeights * (shape.masked ? kMaskedWeights : 1);
+  if (shape.isFloat8()) // the same instructions turn values, and add what a span gives
+    weights += double(tile.keys * head.columns) / rates.attentionTurned +
+               double(WgmmaAttentionTile::rows * head.columns) / gpu.peakFloats;
   double shorter = std::min(products, weights);
   double span =
       std::max(products, weights) + (1 - rates.attentionHidden) * shorter + rates.attentionSpan;
@@ -71,8 +85,9 @@ double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &sha
   // Blocks stay. With a causal mask long tiles come first, and short ones fill the gaps.
   double turns = double(tilesOfHead * shape.batch) / double(gpu.multiprocessors);
   turns = shape.causal ? std::max(1.0, turns) : std::ceil(turns);
-  double bytes = double(shape.batch) * double(head.depth + head.columns) * 2 *
-                 (double(head.keys) * share + double(head.rows)) / gpu.bytesOnce;
+  double bytes = double(shape.batch) * double(head.depth + head.columns) *
+                 double(shape.elementBytes) * (double(head.keys) * share + double(head.rows)) /
+                 gpu.bytesOnce;
   return std::hypot(rates.attentionEnds + turns * one, bytes);
 }
 

@@ -15,8 +15,9 @@ struct WgmmaAttentionTile {
 
   /// Columns that leave in a turn of the epilogue.
   static int64_t chunk(const HeadShape &head);
-  /// Bytes of shared memory: queries, stages, totals of eight warps, and mbarriers.
-  int64_t sharedBytes(const HeadShape &head) const;
+  /// Bytes of shared memory: queries, stages, of e4m3 also values before they are turned, totals of
+  /// eight warps, and mbarriers.
+  int64_t sharedBytes(const HeadShape &head, int64_t elementBytes) const;
   bool operator==(const WgmmaAttentionTile &) const = default;
 };
 

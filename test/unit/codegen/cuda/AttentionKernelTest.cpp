@@ -18,6 +18,7 @@ struct Head {
   bool addsLeast = false; // the least number to all scores
   int64_t largest = 200;  // value of s0
   bool wgmma = false;     // the kernel for sm_90a
+  bool float8 = false;    // query, key and value are cast from e4m3, weights are rounded to it
 };
 
 std::string tensor(const std::string &dims, const std::string &type) {
@@ -44,14 +45,27 @@ protected:
                 s = tensor(h.batch + ", " + h.rows + ", " + h.keys, h.type),
                 y = tensor(h.batch + ", " + h.rows + ", " + v, h.type);
     std::string loops = h.keyAcross ? "0, 3, 2" : "0, 2, 3";
-    std::string m = h.mask.empty() ? "" : ", " + tensor(h.mask, h.maskType);
-    auto arguments = [&](const std::string &suffix) {
-      return "^bb0(%q" + suffix + ": " + q + ", %k" + suffix + ": " + k + ", %v" + suffix + ": " +
-             w + (m.empty() ? "" : ", %m" + suffix + ": " + m.substr(2)) + "):\n";
+    // As the kernel gets them.
+    auto stored = [&](std::string type) {
+      return h.float8 ? type.replace(type.rfind("f32"), 3, "f8E4M3FN") : type;
     };
-    std::string body = arguments("1") + "%y = dl.attention(%q1, %k1, %v1" +
-                       (m.empty() ? "" : ", %m1") + ")" + (h.causal ? " {is_causal}" : "") +
-                       " : (" + q + ", " + k + ", " + w + m + ") -> " + y + " {\n" + arguments("");
+    std::string m = h.mask.empty() ? "" : ", " + tensor(h.mask, h.maskType);
+    auto arguments = [&](const std::string &suffix, bool isStored) {
+      return "^bb0(%q" + suffix + ": " + (isStored ? stored(q) : q) + ", %k" + suffix + ": " +
+             (isStored ? stored(k) : k) + ", %v" + suffix + ": " + (isStored ? stored(w) : w) +
+             (m.empty() ? "" : ", %m" + suffix + ": " + m.substr(2)) + "):\n";
+    };
+    std::string body = arguments(h.float8 ? "0" : "1", h.float8);
+    if (h.float8)
+      for (const auto &[name, type] : {std::pair("q", q), {"k", k}, {"v", w}})
+        body += std::string("%") + name + "1 = dl.cast %" + name + "0 {dtype = f32} : (" +
+                stored(type) + ") -> " + type + "\n";
+    body += std::string("%y = dl.attention(%q1, %k1, %v1") +
+            (m.empty()  ? ""
+             : h.float8 ? ", %m0"
+                        : ", %m1") +
+            ")" + (h.causal ? " {is_causal}" : "") + " : (" + q + ", " + k + ", " + w + m +
+            ") -> " + y + " {\n" + arguments("", false);
     auto binary = [&](const std::string &y, const std::string &op, const std::string &a,
                       const std::string &b) {
       body += y + " = dl." + op + " " + a + ", " + b + " : (" + s + ", " + s + ") -> " + s + "\n";
@@ -82,8 +96,16 @@ protected:
       scores = "%t";
     }
     body += "%p = dl.softmax " + scores + " {dim = -1 : i64} : (" + s + ") -> " + s + "\n";
-    body += "%z = dl.matmul %p, %v : (" + s + ", " + w + ") -> " + y + "\ndl.yield %z : " + y +
-            "\n}\ndl.yield %y : " + y;
+    std::string weights = "%p";
+    if (h.float8) {
+      body += "%c = dl.full 2.56e+02 : f32 -> " + s + "\n";
+      binary("%o", "mul", "%p", "%c");
+      body += "%n = dl.cast %o {dtype = f8E4M3FN} : (" + s + ") -> " + stored(s) +
+              "\n%w = dl.cast %n {dtype = f32} : (" + stored(s) + ") -> " + s + "\n";
+      weights = "%w";
+    }
+    body += "%z = dl.matmul " + weights + ", %v : (" + s + ", " + w + ") -> " + y +
+            "\ndl.yield %z : " + y + "\n}\ndl.yield %y : " + y;
     load("attention", body, h.largest, precision, h.wgmma ? "always" : "never");
   }
 };
@@ -91,6 +113,8 @@ protected:
 
 // The interpreter rounds scores and weights to the dtype, this kernel does not.
 constexpr Tolerance kSingle{64.0, 2e-5}, kHalf{64.0, 1e-2}, kTf32{64.0, 1e-2};
+/// Weights of 256 together, which either rounds by up to 2^-4 of each.
+constexpr Tolerance kWeights8{64.0, 0x1p-3 * 256};
 
 TEST_P(AttentionKernelTest, SinglePrecision) {
   loadHead({});
@@ -107,6 +131,15 @@ TEST_P(AttentionKernelTest, HalfPrecision) {
   EXPECT_EQ(config("width_k"), 8) << text();
   EXPECT_EQ(config("along_k_v"), 0);
   checkBoundaries(kHalf);
+}
+
+// Kernels of other GPUs multiply e4m3 as f16, and keep more of the weights.
+TEST_P(AttentionKernelTest, Float8) {
+  Head head;
+  head.float8 = true;
+  loadHead(head);
+  EXPECT_NE(text().find("dlc::attention_mma<config>"), std::string::npos) << text();
+  checkBoundaries(kWeights8);
 }
 
 TEST_P(AttentionKernelTest, Tf32) {
@@ -397,6 +430,42 @@ TEST_P(WgmmaAttentionTest, Masks) {
     check({rows, 3}, toleranceOf("bf16"));
 }
 
+// e4m3: weights of 256 in all, rounded to 4 bits. Rows and keys that end anywhere in a span, heads of half a line and of
+// a whole one.
+TEST_P(WgmmaAttentionTest, Float8) {
+  for (auto [depth, columns, keys] :
+       {std::tuple(64, 64, "150"), std::tuple(128, 128, "768"), std::tuple(64, 128, "1"),
+        std::tuple(128, 64, "128"), std::tuple(64, 64, "17")}) {
+    Head head = headOf("f32", depth, columns, keys);
+    head.float8 = true;
+    loadWgmma(head);
+    EXPECT_EQ(config("float8"), 1) << text();
+    EXPECT_EQ(config("tile_n"), head.keys == "768" || head.keys == "128" ? 128 : 64);
+    for (int64_t rows : {0, 1, 65, 200})
+      check({rows, 2}, kWeights8);
+  }
+}
+TEST_P(WgmmaAttentionTest, Float8Causal) {
+  Head head = headOf("f32", 128, 128, "s0");
+  head.float8 = head.causal = true;
+  loadWgmma(head);
+  for (int64_t rows : {0, 1, 63, 65, 129, 200})
+    check({rows, 2}, kWeights8);
+}
+// A mask of some rows and keys; NaN of one head does not reach another, whose lines follow.
+TEST_P(WgmmaAttentionTest, Float8Masks) {
+  Head head = headOf("f32", 64, 64, "150");
+  head.float8 = true, head.mask = "s0, 150", head.maskType = "i1";
+  loadWgmma(head);
+  EXPECT_EQ(config("tile_n"), 64) << text();
+  for (int64_t rows : {1, 130})
+    check({rows, 2}, kWeights8);
+  head = headOf("f32", 64, 64, "3");
+  head.float8 = true;
+  loadWgmma(head);
+  check({64, 4}, kWeights8, Fill::special);
+}
+
 // A map of the scores that is more than their scale.
 TEST_P(WgmmaAttentionTest, LeastNumbers) {
   Head head = headOf("bf16", 64, 64, "70");
@@ -426,12 +495,13 @@ protected:
     EXPECT_NE(report().find(phrase), std::string::npos) << report();
   }
   /// Takes `line` out of attention_wgmma.
-  void plantInWgmma(const std::string &line, const std::string &phrase) {
+  void plantInWgmma(const std::string &line, const std::string &phrase, bool float8 = false) {
     Head head;
     // More spans than stages.
-    head.type = "f16", head.keys = "700", head.depth = head.columns = 64, head.wgmma = true;
+    head.type = float8 ? "f32" : "f16", head.keys = float8 ? "1000" : "700";
+    head.depth = head.columns = 64, head.wgmma = true, head.float8 = float8;
     loadHead(head);
-    check({200, 4}, kHalf);
+    check({200, 4}, float8 ? kWeights8 : kHalf);
     removeFromHeader("dlc_attention90.cuh", line);
     llvm::SmallVector<Tensor> inputs;
     Tensor actual;
@@ -529,6 +599,28 @@ TEST_P(PlantedAttentionTest, ClearedValuesWithoutFence) {
 }
 TEST_P(PlantedAttentionTest, ClearedValuesBeforeTheyAreComplete) {
   plantInWgmma("            warp_barrier(); // the values are complete\n", "race: ");
+}
+
+// Values of e4m3 on their way from TMA to the tensor cores.
+TEST_P(PlantedAttentionTest, ValuesAreTurnedBeforeTheyAreHere) {
+  plantInWgmma("            ring_coming.wait_full(); // these values are here\n", "missing wait: ",
+               /*float8=*/true);
+}
+TEST_P(PlantedAttentionTest, ValuesOverThoseThatAreTurned) {
+  plantInWgmma("              mbar_wait(ring_coming.empty + stage, asked >> 1 & 1 ^ 1);\n",
+               "missing wait: ", /*float8=*/true);
+}
+TEST_P(PlantedAttentionTest, TurnedOverThoseThatAreMultiplied) {
+  plantInWgmma("            ring_v.wait_empty();     // and nothing multiplies those before them\n",
+               "race: ", /*float8=*/true);
+}
+TEST_P(PlantedAttentionTest, TurnedValuesWithoutFence) {
+  plantInWgmma("            fence_async();  // tensor cores read what was written\n",
+               "missing fence: ", /*float8=*/true);
+}
+TEST_P(PlantedAttentionTest, TurnedValuesBeforeTheyAreComplete) {
+  plantInWgmma("            warp_barrier(); // the warp's share is complete\n", "missing wait: ",
+               /*float8=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PlantedAttentionTest, ::testing::Values("order", "random:7"));

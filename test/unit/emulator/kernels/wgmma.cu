@@ -76,10 +76,10 @@ DLC_KERNEL(128) tf32_kk(const u32 *a, const u32 *b, float *d, i32 step) {
   multiply<float, false, false>(a, b, d, step);
 }
 
-/// The same with A in registers, whose words thread t finds at a[t * 4]. `changed` plants a change of them before the
+/// The same with A in registers, whose words thread t finds at a[t * 4]. CHANGED plants a change of them before the
 /// wait.
-template <class T, bool ALONG_N, bool CHANGED = false>
-static DLC_DEV void multiply_held(const u32 *a, const u32 *b, float *d, i32 step) {
+template <bool ALONG_N, bool CHANGED, class Product>
+static DLC_DEV void multiply_held_by(const Product &product, const u32 *a, const u32 *b, float *d, i32 step) {
   DLC_DYN_SMEM(smem);
   u32 *words = reinterpret_cast<u32 *>(smem);
   int t = (int)threadIdx.x;
@@ -97,7 +97,7 @@ static DLC_DEV void multiply_held(const u32 *a, const u32 *b, float *d, i32 step
   for (int i = 0; i < 32; ++i)
     sums[i] = 1.0f; // overwritten
   dlc::wgmma_fence();
-  dlc::wgmma_held<T, 64, ALONG_N>(sums, held, of_b, false);
+  product(sums, held, of_b);
   dlc::wgmma_commit();
   if constexpr (CHANGED)
     held[t & 3] += 1;
@@ -108,6 +108,25 @@ static DLC_DEV void multiply_held(const u32 *a, const u32 *b, float *d, i32 step
     d[t * 32 + i] = sums[i];
 }
 
+template <class T, bool ALONG_N, bool CHANGED = false>
+static DLC_DEV void multiply_held(const u32 *a, const u32 *b, float *d, i32 step) {
+  auto product = [](float(&sums)[32], const u32(&held)[4], u64 of_b) {
+    dlc::wgmma_held<T, 64, ALONG_N>(sums, held, of_b, false);
+  };
+  multiply_held_by<ALONG_N, CHANGED>(product, a, b, d, step);
+}
+
+DLC_KERNEL(128) e4m3_held(const u32 *a, const u32 *b, float *d, i32 step) {
+  auto product = [](float(&sums)[32], const u32(&held)[4], u64 of_b) {
+    dlc::wgmma_held_float8<64>(sums, held, of_b, false);
+  };
+  multiply_held_by<false, false>(product, a, b, d, step);
+}
+/// Four numbers a thread in e4m3.
+DLC_KERNEL(128) packed(const float *x, u32 *d) {
+  x += threadIdx.x * 4;
+  d[threadIdx.x] = dlc::pack4_float8(x[0], x[1], x[2], x[3]);
+}
 DLC_KERNEL(128) f16_held_k(const u32 *a, const u32 *b, float *d, i32 step) {
   multiply_held<dlc::f16, false>(a, b, d, step);
 }
