@@ -262,6 +262,12 @@ static bool readsNarrowOperand(Operation *op, const ScheduleOracle &oracle) {
   if (!isa<dl::CastOp>(op) || !op->hasOneUse())
     return false;
   Value value = op->getResult(0);
+  if (auto attention = dyn_cast<dl::AttentionOp>(*op->user_begin())) {
+    dl::AttentionParts parts;
+    auto stored = dl::readParts(attention.getBodyBlock(), parts).empty() ? parts.float8Operands()
+                                                                         : std::nullopt;
+    return stored && llvm::is_contained(*stored, op->getOperand(0));
+  }
   if (LoopNestOpInterface reader = onlyReader(value);
       reader && isOfFloat8(value, reader, reader.getLoopNest(), oracle))
     return true;

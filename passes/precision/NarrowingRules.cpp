@@ -62,8 +62,12 @@ static bool hasRule(Operation *op, dl::PrecisionRule rule) {
 }
 
 /// A product of numbers of 8 bits, whose scales its sums do not have yet: they are beyond f16, and
-/// wider operands would bring nothing.
+/// wider operands would bring nothing. Both products of an attention of such numbers are.
 static bool multipliesFloat8(Operation *op) {
+  if (auto attention = dyn_cast<dl::AttentionOp>(op->getParentOp())) {
+    dl::AttentionParts parts;
+    return dl::readParts(attention.getBodyBlock(), parts).empty() && parts.float8Operands();
+  }
   auto loops = dyn_cast<LoopNestOpInterface>(op);
   return loops && dl::float8OperandsOf(loops, loops.getLoopNest());
 }

@@ -4,7 +4,6 @@
 #include "ir/dl/contraction/DLContraction.h"
 
 #include "ir/dl/base/DLBuilder.h"
-#include "ir/dl/composite/AttentionParts.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -451,7 +450,7 @@ std::optional<std::array<Value, 2>> float8OperandsOf(LoopNestOpInterface product
     return std::nullopt;
   std::array<Value, 2> stored;
   for (auto [access, value] : llvm::zip(nest.terms, stored)) {
-    auto cast = outsideAttention(product->getOperand(access.operand)).getDefiningOp<CastOp>();
+    auto cast = product->getOperand(access.operand).getDefiningOp<CastOp>();
     // Where an operand has no element, the byte of 0 is read in its place.
     if (!cast || !isa<Float8E4M3FNType>(getElementTypeOrSelf(cast.getX().getType())) ||
         access.isComputed() || (access.checked && access.fill != 0))

@@ -55,6 +55,15 @@ def narrow_product(to_narrow, wide, scale):
     return op("x: f16[4096,4096], w: f16[4096,4096]", "y: f16[4096,4096]", f"y = cast(cast(linear({x}, {w}), f32) * {scale}, f16)")
 
 
+def narrow_attention(batch, heads, length, width):
+    """Query, key and value of f16 that are rounded to e4m3, and weights that are, as parts of 256."""
+    dims = f"f16[{batch},{heads},{length},{width}]"
+    q, k, v = (f"cast(cast({name}, f8e4m3fn), f32)" for name in "qkv")
+    return op(f"q: {dims}, k: {dims}, v: {dims}", f"y: {dims}",
+              f"w = softmax(matmul({q}, transpose({k}, -2, -1)) * {width ** -0.5}, dim=-1) * 256.0\n    "
+              f"y = cast(matmul(cast(cast(w, f8e4m3fn), f32), {v}) * {1 / 256}, f16)")
+
+
 def attention(batch, heads, queries, keys, width, causal=False):
     return op(f"q: f16[{batch},{heads},{queries},{width}], k: f16[{batch},{heads},{keys},{width}], v: f16[{batch},{heads},{keys},{width}]",
               f"y: f16[{batch},{heads},{queries},{width}]", f"y = scaled_dot_product_attention(q, k, v{', is_causal=true' * causal})")
@@ -100,6 +109,7 @@ TABLE = {name: Workload(*row) for name, row in {
     "product of s8 4096x4096x4096, f16": (narrow_product("cast(round({} * 32.0), i8)", "i32", 2.0 ** -10), 0.140),
     "attention 4x16x2048x64, f16": (attention(4, 16, 2048, 2048, 64), 0.160),
     "attention 4x16x2048x128 causal, f16": (attention(4, 16, 2048, 2048, 128, True), 0.150),
+    "attention of e4m3 4x16x2048x128, f16": (narrow_attention(4, 16, 2048, 128), 0.300),
     "attention of 1 query, 32 heads, 8192x128, f16": (attention(1, 32, 1, 8192, 128), 0.052),
     "ViT-B/16, f16, batch 1": (network("vit_b_16"), 0.40),
     "ViT-B/16, f16, batch 32": (network("vit_b_16", N=32), 2.4),

@@ -285,6 +285,12 @@ class TwoOfFour(nn.Module):
         return module
 
 
+def float8_attention(q, k, v):
+    """In double as it is written but for the rounding of weights; PyTorch itself attends in 16 bits."""
+    narrow = (x.to(torch.float8_e4m3fn).to(x.dtype) for x in (q, k, v))
+    return F.scaled_dot_product_attention(*narrow)
+
+
 #-- Which module a workload is ---------------------------------------------------------------------------------------------
 
 # Where a workload's name matches, its module; the numbers of the match are arguments.
@@ -294,6 +300,7 @@ MODULES = (
     (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp), (r"8 layers of 64", SmallMlp),
     (r"product of e4m3", lambda: Function(float8_product)), (r"product of s8", lambda: Function(byte_product)),
     (r"linear .* 2:4", TwoOfFour), (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
+    (r"attention of e4m3", lambda: Function(float8_attention)),
     (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
     (r"attention", lambda: Function(F.scaled_dot_product_attention)),
     (r"conv 32x256", lambda: Conv(256, 256, 3, padding=1)), (r"conv 32x3", lambda: Conv(3, 64, 7, 2, 3)),
