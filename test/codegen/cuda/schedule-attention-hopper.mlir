@@ -32,7 +32,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { causal = 1, chunk = 64, columns = 64, depth = 64, float8 = 0, scaled = 1, stages = 4, tile_n = 128, vector = 8 };
+// CHECK-NEXT:     enum { causal = 1, chunk = 64, columns = 64, depth = 64, float8 = 0, scaled = 1, stages = 4, tile_n = 128, vector = 8, width = 64 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::attention_wgmma<config>(
 // CHECK-NEXT:       4, s0, s0, &query_map, &key_map, &value_map,
@@ -105,10 +105,10 @@ module @cuda {
     dl.yield %y : tensor<2x70x64xf16>
   }
   dlx.kernel @narrow attributes {kind = #dlx.kind<attention>} {
-  ^bb0(%q: tensor<2x70x80xf16>, %k: tensor<2x150x80xf16>, %v: tensor<2x150x64xf16>):
-    %y = dl.attention(%q, %k, %v) : (tensor<2x70x80xf16>, tensor<2x150x80xf16>, tensor<2x150x64xf16>) -> tensor<2x70x64xf16> {
-    ^bb0(%q1: tensor<2x70x80xf16>, %k1: tensor<2x150x80xf16>, %v1: tensor<2x150x64xf16>):
-      %s = dl.contract %q1, %k1 {other_loops = array<i64: 0, 2, 3>, rank = 3 : i64, x_loops = array<i64: 0, 1, 3>} : (tensor<2x70x80xf16>, tensor<2x150x80xf16>) -> tensor<2x70x150xf16>
+  ^bb0(%q: tensor<2x70x40xf16>, %k: tensor<2x150x40xf16>, %v: tensor<2x150x64xf16>):
+    %y = dl.attention(%q, %k, %v) : (tensor<2x70x40xf16>, tensor<2x150x40xf16>, tensor<2x150x64xf16>) -> tensor<2x70x64xf16> {
+    ^bb0(%q1: tensor<2x70x40xf16>, %k1: tensor<2x150x40xf16>, %v1: tensor<2x150x64xf16>):
+      %s = dl.contract %q1, %k1 {other_loops = array<i64: 0, 2, 3>, rank = 3 : i64, x_loops = array<i64: 0, 1, 3>} : (tensor<2x70x40xf16>, tensor<2x150x40xf16>) -> tensor<2x70x150xf16>
       %w = dl.softmax %s {dim = -1 : i64} : (tensor<2x70x150xf16>) -> tensor<2x70x150xf16>
       %z = dl.matmul %w, %v1 : (tensor<2x70x150xf16>, tensor<2x150x64xf16>) -> tensor<2x70x64xf16>
       dl.yield %z : tensor<2x70x64xf16>

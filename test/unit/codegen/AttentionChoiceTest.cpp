@@ -114,8 +114,8 @@ TEST(AttentionChoiceTest, EachPartHasKeys) {
 //===- wgmma ----------------------------------------------------------------------------------------===//
 
 TEST(AttentionChoiceTest, WgmmaTilesFit) {
-  for (int64_t depth : {64, 128, 192, 256})
-    for (int64_t columns : {64, 128, 256}) {
+  for (int64_t depth : {16, 64, 80, 128, 192, 256})
+    for (int64_t columns : {8, 64, 80, 128, 192, 256}) {
       HeadShape head = {2048, 2048, depth, columns};
       auto tiles = wgmmaAttentionTiles({head, 64, 2, false});
       ASSERT_FALSE(tiles.empty()) << depth << ", " << columns;
@@ -123,14 +123,14 @@ TEST(AttentionChoiceTest, WgmmaTilesFit) {
         EXPECT_GE(tile.stages, 2);
         EXPECT_LE(tile.sharedBytes(head, 2), kHopper.sharedBytes);
         EXPECT_TRUE(columns <= 128 || tile.keys == 64); // registers
-        EXPECT_EQ(columns % WgmmaAttentionTile::chunk(head), 0);
+        EXPECT_EQ(WgmmaAttentionTile::columns(head) % WgmmaAttentionTile::chunk(head), 0);
       }
       for (const WgmmaAttentionTile &tile :
            wgmmaAttentionTiles({head, 64, 2, false, /*masked=*/true}))
         EXPECT_EQ(tile.keys, 64); // a mask's addresses take registers
     }
   for (auto [depth, columns] :
-       {std::pair(80, 64), std::pair(32, 32), std::pair(64, 192), std::pair(320, 64)})
+       {std::pair(40, 64), std::pair(64, 4), std::pair(64, 320), std::pair(320, 64)})
     EXPECT_TRUE(wgmmaAttentionTiles({{2048, 2048, depth, columns}, 64, 2, false}).empty())
         << depth << ", " << columns;
 }

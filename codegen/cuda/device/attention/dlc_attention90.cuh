@@ -23,12 +23,12 @@ namespace dlc {
 /// seen(h, m). Its weights are NaN where it sees none, or -inf alone. There is at least one key.
 /// Query, key and value lie in one matrix each (maps with boxes of 128 bytes; 128 rows, tile_n,
 /// tile_n): head h begins at line line_q(h), column column_q(h); lines after its last one may be of
-/// anything. Config: type (f16, bf16 or, with `float8`, i8, which is e4m3), float8, index, depth (of query and key: a
-/// multiple of 64; in e4m3 64 or 128), columns
-/// (64, 128 or, but for e4m3, 256), tile_n (keys of a span: 64 or 128), stages (of keys, and of values), causal
-/// (whether `seen` matters), scaled (whether score() is its last argument times a positive
-/// constant), chunk (columns of a turn of the epilogue) and vector. 384 threads, one block on a
-/// multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
+/// anything. Config: type (f16, bf16 or, with `float8`, i8, which is e4m3), float8, index, depth (of
+/// query and key: up to 256, of e4m3 128, a multiple of 32 bytes), columns (64, 128 or, but for e4m3,
+/// 256), width (how many of these columns values have: what lies in the others is multiplied and left
+/// out), tile_n (keys of a span: 64 or 128), stages (of keys, and of values), causal (whether `seen`
+/// matters), scaled (whether score() is its last argument times a positive constant), chunk (columns
+/// of a turn of the epilogue) and vector. 384 threads, one block on a multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
 template <class Config, class FS, class FN, class LQ, class CQ, class LK, class CK, class LV,
           class CV, class FE>
 DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::index rows,
@@ -343,7 +343,7 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
     give_totals<kColumns, Config::chunk, kVector>(
         sums, totals, lane, [&](int row, int column, const vec<float, kVector> &y) {
           Index m = m0 + (warp & 3) * 16 + row;
-          if (m < rows)
+          if (m < rows && (Config::width == kColumns || column < Config::width))
             finish(head, m, (Index)column, y);
         });
   }

@@ -195,7 +195,8 @@ void WgmmaAttention::run(const WgmmaAttentionTile &tile) {
   SmallVector<NamedAttribute> config;
   for (auto [name, number] : std::initializer_list<std::pair<StringRef, int64_t>>{
            {"depth", head.depth},
-           {"columns", head.columns},
+           {"columns", WgmmaAttentionTile::columns(head)},
+           {"width", head.columns},
            {"tile_n", tile.keys},
            {"stages", tile.stages},
            {"float8", readsFloat8},

@@ -16,8 +16,8 @@ namespace dlc::codegen {
 /// 32 words of weights.
 static constexpr int64_t kWideHead = 128;
 static constexpr int64_t kWidestHead = 256;
-/// Elements of 16 bits in a line of shared memory of 128 bytes. Heads of e4m3 may be half a line, too.
-static constexpr int64_t kLine = 64, kLineBytes = 128;
+/// Bytes of a line of shared memory, of a step of wgmma along k, and of what TMA counts in.
+static constexpr int64_t kLineBytes = 128, kStepBytes = 32, kPieceBytes = 16;
 /// The time of a weight whose score reads a mask, relative to one without: a load and its address
 /// are about as many instructions again.
 static constexpr double kMaskedWeights = 2;
@@ -26,8 +26,12 @@ static constexpr int64_t kComingStages = 2;
 /// Stages beyond these hold nothing that is waited for.
 static constexpr int64_t kMostStages = 4;
 
+int64_t WgmmaAttentionTile::columns(const HeadShape &head) {
+  return head.columns <= 64 ? 64 : head.columns <= kWideHead ? kWideHead : kWidestHead;
+}
+
 int64_t WgmmaAttentionTile::chunk(const HeadShape &head) {
-  return std::max(head.depth, head.columns) > kWideHead ? 32 : 64;
+  return std::max(head.depth, columns(head)) > kWideHead ? 32 : 64;
 }
 
 int64_t WgmmaAttentionTile::sharedBytes(const HeadShape &head, int64_t elementBytes) const {
@@ -35,9 +39,10 @@ int64_t WgmmaAttentionTile::sharedBytes(const HeadShape &head, int64_t elementBy
   auto line = [&](int64_t width) -> int64_t {
     return llvm::alignTo(width * elementBytes, kLineBytes);
   };
-  int64_t values = isFloat8 ? head.columns * kLineBytes : keys * line(head.columns); // of a stage
+  const int64_t width = columns(head);
+  int64_t values = isFloat8 ? width * kLineBytes : keys * line(width); // of a stage
   int64_t bytes = rows * line(head.depth) + stages * (keys * line(head.depth) + values) +
-                  (isFloat8 ? kComingStages * keys * line(head.columns) : 0);
+                  (isFloat8 ? kComingStages * keys * line(width) : 0);
   int64_t barriers = 3 + 4 * stages + (isFloat8 ? 2 * kComingStages : 0);
   return bytes + 8 * 16 * (chunk(head) + 8) * 4 + barriers * 8;
 }
@@ -47,15 +52,17 @@ llvm::SmallVector<WgmmaAttentionTile, 2> wgmmaAttentionTiles(const AttentionShap
   const HeadShape &head = shape.head;
   llvm::SmallVector<WgmmaAttentionTile, 2> tiles;
   const int64_t widest = shape.isFloat8() ? kWideHead : kWidestHead; // hardware sums 128 of e4m3
-  bool hasWidth = head.depth % kLine == 0 && head.depth <= widest &&
-                  (head.columns == 64 || head.columns == 128 || head.columns == widest);
+  const int64_t step = kStepBytes / shape.elementBytes, piece = kPieceBytes / shape.elementBytes;
+  bool hasWidth = head.depth % step == 0 && head.depth <= widest && head.columns % piece == 0 &&
+                  head.columns <= widest;
   if (!hasWidth)
     return tiles;
   for (int64_t keys : {128, 64}) {
     WgmmaAttentionTile tile = {keys, kMostStages};
     while (tile.stages > 1 && tile.sharedBytes(head, shape.elementBytes) > gpu.sharedBytes)
       --tile.stages;
-    if (tile.stages > 1 && (keys == 64 || (head.columns <= kWideHead && !shape.masked)))
+    if (tile.stages > 1 &&
+        (keys == 64 || (WgmmaAttentionTile::columns(head) <= kWideHead && !shape.masked)))
       tiles.push_back(tile);
   }
   return tiles;
@@ -67,12 +74,13 @@ double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &sha
   const ScheduleRates &rates = gpu.schedules;
   // A span's products and weights pass side by side, as far as two warpgroups hide each other's.
   auto scores = double(WgmmaAttentionTile::rows * tile.keys);
-  double products = scores * double(head.depth + head.columns) / gpu.wgmma.products *
+  const auto columns = double(WgmmaAttentionTile::columns(head));
+  double products = scores * (double(head.depth) + columns) / gpu.wgmma.products *
                     double(shape.elementBytes) / 2,
          weights = scores / rates.attentionWeights * (shape.masked ? kMaskedWeights : 1);
   if (shape.isFloat8()) // the same instructions turn values, and add what a span gives
-    weights += double(tile.keys * head.columns) / rates.attentionTurned +
-               double(WgmmaAttentionTile::rows * head.columns) / gpu.peakFloats;
+    weights += double(tile.keys) * columns / rates.attentionTurned +
+               double(WgmmaAttentionTile::rows) * columns / gpu.peakFloats;
   double shorter = std::min(products, weights);
   double span =
       std::max(products, weights) + (1 - rates.attentionHidden) * shorter + rates.attentionSpan;

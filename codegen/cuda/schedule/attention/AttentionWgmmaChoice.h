@@ -13,6 +13,8 @@ struct WgmmaAttentionTile {
   static constexpr int64_t rows = 128, threads = 384;
   int64_t keys, stages; ///< of a span; of the rings of keys and of values
 
+  /// Columns of values that are multiplied: a head that has fewer leaves the last ones unused.
+  static int64_t columns(const HeadShape &head);
   /// Columns that leave in a turn of the epilogue.
   static int64_t chunk(const HeadShape &head);
   /// Bytes of shared memory: queries, stages, of e4m3 also values before they are turned, totals of

@@ -371,9 +371,25 @@ TEST_P(WgmmaAttentionTest, WideHeads) {
   for (auto [depth, columns] :
        {std::pair(128, 128), std::pair(256, 256), std::pair(64, 128), std::pair(192, 64)}) {
     loadWgmma(headOf("f16", depth, columns, "150"));
+    EXPECT_EQ(config("width"), columns) << text();
     for (int64_t rows : {65, 130})
       check({rows, 2}, kHalf);
   }
+}
+
+// Heads that fill no whole lines: what lies beside them is of other heads, or nothing.
+TEST_P(WgmmaAttentionTest, HeadsOfAnyWidth) {
+  for (auto [depth, columns] : {std::pair(32, 32), std::pair(80, 80), std::pair(96, 112),
+                                std::pair(16, 8), std::pair(160, 200)}) {
+    loadWgmma(headOf("f16", depth, columns, "150"));
+    for (int64_t rows : {65, 130})
+      check({rows, 2}, kHalf);
+    check({7, 4}, kHalf, Fill::special);
+  }
+  Head head = headOf("f32", 96, 80, "150");
+  head.float8 = true;
+  loadWgmma(head);
+  check({130, 2}, kWeights8);
 }
 
 // Rows see as many keys as they are far: one warpgroup has spans that the other does not.
