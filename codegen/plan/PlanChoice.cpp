@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/plan/PlanChoice.h"
 
+#include "ir/machine/EstimateMargins.h"
+
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -15,7 +17,7 @@ static constexpr llvm::StringLiteral kForcedPlans = "dlc.forced_plans";
 const dlx::PlanAttr *bestOf(ArrayRef<dlx::PlanAttr> plans) {
   const dlx::PlanAttr *best = plans.begin();
   for (const dlx::PlanAttr &plan : plans.drop_front())
-    if (double(plan.getNs()) < kWorthChanging * double(best->getNs()))
+    if (double(plan.getNs()) < kMargins.change * double(best->getNs()))
       best = &plan;
   return best;
 }

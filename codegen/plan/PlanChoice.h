@@ -12,11 +12,8 @@
 
 namespace dlc::codegen {
 
-/// The share of an earlier plan's estimate below which a later plan takes its place: estimates are
-/// rough, and tables of schedules list first what is meant for a kernel.
-inline constexpr double kWorthChanging = 0.8;
-
-/// The plan that is estimated to be the fastest, by that rule, of some in the order of the table.
+/// The plan that is estimated to be the fastest of some in the order of the table, which lists first
+/// what is meant for a kernel: a later one takes its place by EstimateMargins::change.
 const dlx::PlanAttr *bestOf(llvm::ArrayRef<dlx::PlanAttr> plans);
 
 /// Whether `diagnostic` is an error of ForcedPlans: the user asked for a plan that cannot be, and the

@@ -20,6 +20,9 @@ const CpuModel kAvx512Vnni = {.floatProducts = 56,
                               .rowsAtOnce = 16,
                               .launch = 1,
                               .ownCache = 1 << 20,
-                              .usualThreads = 4};
+                              .usualThreads = 4,
+                              .stepWeights = 256 << 10,
+                              .stepRows = 8,
+                              .meetings = 1.5};
 
 } // namespace dlc

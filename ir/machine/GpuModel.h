@@ -47,6 +47,7 @@ struct ScheduleRates {
   double map;               ///< share of the rate of memory of a map whose reads are neighbours
   double mapApart;          ///< the same where they are not: a transpose
   double reduce;            ///< share of the rate of memory, a warp or a block a row
+  double readAgain;         ///< time of a row's bytes that a cache has, relative to the first time
   double splitReduce;       ///< the same of rows that blocks share
   double direct;            ///< the same of a thread for each result, or of plain tiles
   double arithmetic;        ///< share of peakFloats for the operations of CostModel
@@ -54,11 +55,13 @@ struct ScheduleRates {
   double attentionProducts; ///< multiply-adds a clock of one block on tensor cores ...
   double attentionShared;   ///< ... times this, where a warp has 32 rows in place of 16 ...
   double attentionBlocks;   ///< ... of which so many do not slow each other on a multiprocessor
+  double attentionThreads;  ///< ... and so many threads: tensor cores are slower under fewer
   double attentionFloats;   ///< multiply-adds a clock of one block on the units of floats
   double attentionEnds;     ///< clocks of a block beside them
   double attentionWeights;  ///< scores that become weights a clock, beside wgmma ...
   double attentionHidden;   ///< ... the share of the shorter one that either hides of the other ...
   double attentionSpan;     ///< ... and clocks of a span beside both
+  double attentionMasked;   ///< times a weight takes whose score reads a mask
   double attentionTurned;   ///< values of e4m3 a clock that threads turn into columns
   double issued;            ///< instructions of warps a clock
   double loadsAtOnce;       ///< loads of a thread that are on their way together
@@ -151,7 +154,8 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// has 32 rows), and attention kernels measured before issued 0.62 a clock of a scheduler. Weights
 /// are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions
 /// of each of eight warps beside the products, of which 66 are exponentials. To turn 16 values takes
-/// 34 instructions of a lane (`attentionTurned`). `gatheredBytes` is
+/// 34 instructions of a lane (`attentionTurned`); a mask's load and its address are about as many again
+/// as a weight's own (`attentionMasked`). `gatheredBytes` is
 /// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
 /// instructions of a warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
 /// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
@@ -161,6 +165,7 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
+                                                 .readAgain = 0.25,
                                                  .splitReduce = 0.9,
                                                  .direct = 0.6,
                                                  .arithmetic = 0.2,
@@ -168,11 +173,13 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .attentionProducts = 140,
                                                  .attentionShared = 1.3,
                                                  .attentionBlocks = 2.3,
+                                                 .attentionThreads = 128,
                                                  .attentionFloats = 20,
                                                  .attentionEnds = 2000,
                                                  .attentionWeights = 15.5,
                                                  .attentionHidden = 0.2,
                                                  .attentionSpan = 100,
+                                                 .attentionMasked = 2,
                                                  .attentionTurned = 60,
                                                  .issued = 4,
                                                  .loadsAtOnce = 4,

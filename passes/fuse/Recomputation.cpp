@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CostModel.h"
+#include "ir/machine/EstimateMargins.h"
 #include "passes/fuse/FusionSteps.h"
 
 using namespace mlir;
@@ -91,8 +92,7 @@ bool Recomputation::isFaster(const PlannedFusion &group, ArrayRef<OpOperand *> r
   double stored = oracle.microsecondsToCompute(at, bytes + written * (1 + readers), operations),
          computed = oracle.microsecondsToCompute(at, bytes * readers, operations * times) -
                     oracle.microsecondsToCompute(at, 0, 0);
-  static constexpr double kClearly = 0.8;
-  return computed < kClearly * stored;
+  return computed < kMargins.change * stored;
 }
 
 /// Lets each reader of what `group` computes do so itself, where all of them can and this is

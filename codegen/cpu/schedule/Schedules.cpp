@@ -102,13 +102,12 @@ static dlx::PlanAttr matchRecurrentRows(CpuPlanQuestion &question) {
 /// On one core it takes as long as rows do. Where there are many rows, or a step is short, threads
 /// gain less by sharing units than they lose by meeting after each step.
 static dlx::PlanAttr matchUnits(CpuPlanQuestion &question) {
-  static constexpr double kMeetings = 1.5;
   if (question.kind() != dlx::KernelKind::recurrent)
     return {};
   Recurrence r = recurrenceOf(question.kernel).getRecurrence();
   if (r.projection) // its units alone do not give the outputs
     return {};
-  double factor = isWorthSharing(r, question.usual(r.rows)) ? 1 : kMeetings;
+  double factor = isWorthSharing(r, question.usual(r.rows)) ? 1 : kAvx512Vnni.meetings;
   return planOf(question, "recurrent_units", factor * question.nanosecondsOnce());
 }
 

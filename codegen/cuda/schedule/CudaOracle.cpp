@@ -13,6 +13,7 @@
 #include "codegen/plan/ProgramEstimate.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/analysis/CostModel.h"
+#include "ir/machine/EstimateMargins.h"
 
 using namespace mlir;
 
@@ -101,7 +102,7 @@ bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {
   const GpuModel &gpu = gpuOf(op);
   double clocks = clocksOfUnitStep(*together, gpu),
          alone = std::min(clocksOfUnitStep(*one, gpu), clocksOfRowStep(*one, gpu));
-  return clocks < kWorthChanging * alone * double(ops.size());
+  return clocks < kMargins.change * alone * double(ops.size());
 }
 
 double CudaOracle::microsecondsToMove(Operation *op, int64_t bytes) const {
@@ -155,7 +156,7 @@ bool CudaOracle::runsInWaves(ArrayRef<RecurrentOpInterface> layers) const {
                bytes = weights * double(one->elementBytes) / gpu.bytesOnce;
   const double apart = clocksOf(layers.size() - 1) + clocksOf(1) + std::max(products, bytes) +
                        2 * gpu.launchInRow * 1000 * gpu.gigahertz;
-  return clocksOf(layers.size()) < kWorthChanging * apart;
+  return clocksOf(layers.size()) < kMargins.change * apart;
 }
 
 } // namespace dlc::codegen

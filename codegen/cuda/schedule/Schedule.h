@@ -50,7 +50,7 @@ struct Schedule {
 };
 
 /// The table. A schedule is preferred to those after it unless one of them is estimated to be
-/// faster by more than the estimates are wrong (kWorthChanging, plan/PlanChoice.h).
+/// faster by more than the estimates are wrong (EstimateMargins::change).
 llvm::ArrayRef<const Schedule *> schedules();
 /// The schedule of this name; null where there is none.
 const Schedule *scheduleNamed(llvm::StringRef name);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
+#include "ir/machine/CpuModel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -13,9 +15,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Weights up to this size stay in a core's second-level cache from step to step: then small tiles
-/// balance threads better, else large ones read the weights less often.
-static constexpr int64_t kCachedBytes = 1 << 20;
+/// Weights that stay in a core's own cache from step to step get small tiles, which balance threads better; others get
+/// large ones, which read them less often.
 static constexpr int64_t kFewRows = 8, kManyRows = 16;
 
 namespace {
@@ -38,7 +39,7 @@ private:
 } // namespace
 
 RecurrentRows::RecurrentRows(CpuKernel &kernel) : RecurrentSteps(kernel) {
-  mostRows = weightBytes(r) <= kCachedBytes ? kFewRows : kManyRows;
+  mostRows = double(weightBytes(r)) <= kAvx512Vnni.ownCache ? kFewRows : kManyRows;
   // A few rows are shared out among threads.
   if (auto rows = k.math.usual(r.rows))
     mostRows = std::max<int64_t>(1, std::min(mostRows, (*rows + 1) / 2));

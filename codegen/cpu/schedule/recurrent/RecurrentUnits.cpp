@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
+#include "ir/machine/CpuModel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -105,13 +107,8 @@ CpuLaunch RecurrentUnits::run() {
 
 CpuLaunch scheduleRecurrentUnits(CpuKernel &kernel) { return RecurrentUnits(kernel).run(); }
 
-/// Bytes of weights from which on a step takes threads longer than to meet after it.
-static constexpr int64_t kFewestBytes = 256 << 10;
-/// Rows that are no tile by themselves, or two at most.
-static constexpr double kFewRows = 8;
-
 bool isWorthSharing(const Recurrence &r, double rows) {
-  return weightBytes(r) >= kFewestBytes && rows <= kFewRows;
+  return double(weightBytes(r)) >= kAvx512Vnni.stepWeights && rows <= kAvx512Vnni.stepRows;
 }
 
 } // namespace dlc::codegen

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 
+#include "ir/machine/EstimateMargins.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -22,12 +24,6 @@ static constexpr int64_t kWideHead = 128;
 static constexpr int64_t kNarrowHead = 64;
 /// Blocks that share the keys of a tile at most: the last of them reads what all have found.
 static constexpr int64_t kMostParts = 64;
-/// The time of an attention in parts may be so much of the other's: the parts take memory, and the
-/// estimate is rough.
-static constexpr double kWorthSharing = 0.8;
-
-/// Threads of the blocks whose rates ScheduleRates has; tensor cores are slower under fewer.
-static constexpr double kUsualThreads = 128;
 
 static int64_t roundUp(int64_t value, int64_t to) { return divideCeilSigned(value, to) * to; }
 
@@ -125,7 +121,7 @@ double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape,
   double products = tile.unit == ProductUnit::floats
                         ? rates.attentionFloats
                         : rates.attentionProducts * 2 / double(shape.elementBytes) *
-                              std::min(1.0, double(tile.threads()) / kUsualThreads) *
+                              std::min(1.0, double(tile.threads()) / rates.attentionThreads) *
                               (tile.tilesM > 1 ? rates.attentionShared : 1);
   // A span takes its products, all of it where its keys end before. Alone on a multiprocessor, a
   // block also waits for keys, then for values.
@@ -152,7 +148,7 @@ static AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape,
                                const GpuModel &gpu) {
   tile.parts = 1;
   AttentionTile best = tile;
-  double least = estimatedClocks(tile, shape, gpu) * kWorthSharing;
+  double least = estimatedClocks(tile, shape, gpu) * kMargins.change;
   int64_t most = std::min(kMostParts, divideCeilSigned(shape.head.keys, tile.span()));
   for (tile.parts = 2; tile.parts <= most; ++tile.parts) {
     double clocks = estimatedClocks(tile, shape, gpu);

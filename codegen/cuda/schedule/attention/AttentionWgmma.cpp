@@ -11,6 +11,7 @@
 #include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "codegen/plan/PlanChoice.h"
+#include "ir/machine/EstimateMargins.h"
 
 using namespace mlir;
 
@@ -263,7 +264,7 @@ SmallVector<PlannedPart> wgmmaPartsOfAttention(PlanQuestion &question, bool alwa
     std::vector<double> costs = {estimatedClocks(
         chooseAttentionTile(ProductUnit::tensorCores, ofOther, kHopper), ofOther, kHopper)};
     for (const WgmmaAttentionTile &tile : tiles)
-      costs.push_back(estimatedClocks(tile, own) / kWorthChanging);
+      costs.push_back(estimatedClocks(tile, own) / kMargins.change);
     return costs;
   };
   SmallVector<AffineExpr> otherExtents = other.extents(), extents = attention.extents();

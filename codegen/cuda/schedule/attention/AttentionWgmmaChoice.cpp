@@ -18,9 +18,6 @@ static constexpr int64_t kWideHead = 128;
 static constexpr int64_t kWidestHead = 256;
 /// Bytes of a line of shared memory, of a step of wgmma along k, and of what TMA counts in.
 static constexpr int64_t kLineBytes = 128, kStepBytes = 32, kPieceBytes = 16;
-/// The time of a weight whose score reads a mask, relative to one without: a load and its address
-/// are about as many instructions again.
-static constexpr double kMaskedWeights = 2;
 /// Stages of values of e4m3 that TMA has brought and that are not turned yet.
 static constexpr int64_t kComingStages = 2;
 /// Stages beyond these hold nothing that is waited for.
@@ -77,7 +74,7 @@ double estimatedClocks(const WgmmaAttentionTile &tile, const AttentionShape &sha
   const auto columns = double(WgmmaAttentionTile::columns(head));
   double products = scores * (double(head.depth) + columns) / gpu.wgmma.products *
                     double(shape.elementBytes) / 2,
-         weights = scores / rates.attentionWeights * (shape.masked ? kMaskedWeights : 1);
+         weights = scores / rates.attentionWeights * (shape.masked ? rates.attentionMasked : 1);
   if (shape.isFloat8()) // the same instructions turn values, and add what a span gives
     weights += double(tile.keys) * columns / rates.attentionTurned +
                double(WgmmaAttentionTile::rows) * columns / gpu.peakFloats;

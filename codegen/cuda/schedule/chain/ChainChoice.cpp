@@ -7,6 +7,7 @@
 #include "codegen/cuda/schedule/contraction/RowsChoice.h"
 #include "codegen/cuda/schedule/map/MapLoops.h"
 #include "codegen/cuda/schedule/reduce/RowPlan.h"
+#include "ir/machine/EstimateMargins.h"
 #include "ir/machine/GpuModel.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -21,9 +22,6 @@ namespace dlc::codegen {
 /// Blocks of a chain. Eight and sixteen are a cluster: no GPU has larger ones, and some have none of
 /// more than eight.
 static constexpr std::array<int64_t, 3> kBlocks = {1, 8, 16};
-/// A chain is formed where it is estimated to take less than this share of the time of its
-/// launches: both estimates are rough.
-static constexpr double kWorthChaining = 0.9;
 /// Stages of a chain, and arguments: the parameters of a launch have 4096 bytes.
 static constexpr size_t kMostStages = 64, kMostArguments = 400;
 /// Launches of a program that gets chains: a network of more is not small, and the compiler would
@@ -185,7 +183,7 @@ Run ChainFormer::bestRun(ArrayRef<Stage> stages, ArrayRef<double> before) const 
           blocks == 1 ? gpu.schedules.blockMeeting : gpu.schedules.clusterMeeting; // clocks
       chained[i] += stage.inChain[i] + meeting / gpu.gigahertz;
       double ns = chained[i] + way(gpu);
-      bool isWorthIt = use == ChainUse::always || ns < kWorthChaining * launches;
+      bool isWorthIt = use == ChainUse::always || ns < kMargins.chain * launches;
       if (isWorthIt && before[begin] + ns < best.ns)
         best = {before[begin] + ns, begin, i};
     }

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
+#include "ir/machine/EstimateMargins.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -67,9 +69,6 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
 
 /// Steps of a ring that a part of k has at least, and parts of a tile at most: one block adds them all.
 static constexpr int64_t kFewestSteps = 4, kMostParts = 16;
-/// A product is cut into parts where that is estimated to take less than this share of its time:
-/// the estimate is rough.
-static constexpr double kWorthSplitting = 0.8;
 
 static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
   return tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
@@ -230,7 +229,7 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool 
     double clocks = estimatedClocks(tile.fedAs(fed), shape);
     // The tiles of one block come first.
     bool splits = tile.parts > 1 && best.parts == 1;
-    if ((tile.parts > 1 && !maySplit) || clocks >= least * (splits ? kWorthSplitting : 1))
+    if ((tile.parts > 1 && !maySplit) || clocks >= least * (splits ? kMargins.change : 1))
       continue;
     best = tile.fedAs(fed);
     least = clocks;
@@ -250,7 +249,7 @@ static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const 
           steps = divideCeilSigned(shape.k, tile.k), stages = tile.stages;
   int64_t most = std::min(
       {kMostParts, gpu.multiprocessors / std::max<int64_t>(1, blocks), steps / kFewestSteps});
-  double least = estimatedClocks(tile, shape, gpu) * kWorthSplitting;
+  double least = estimatedClocks(tile, shape, gpu) * kMargins.change;
   for (tile.parts = 2; tile.parts <= most; ++tile.parts) {
     tile.stages = std::min(stages, divideCeilSigned(steps, tile.parts) + 1);
     double clocks = estimatedClocks(tile, shape, gpu);
@@ -327,7 +326,7 @@ ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuMod
       leastSplit = clocks;
     }
   }
-  return bestSplit.m > 0 && leastSplit < least * kWorthSplitting ? bestSplit : best;
+  return bestSplit.m > 0 && leastSplit < least * kMargins.change ? bestSplit : best;
 }
 
 } // namespace dlc::codegen

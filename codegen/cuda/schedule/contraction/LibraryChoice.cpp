@@ -10,6 +10,7 @@
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "codegen/plan/PlanChoice.h"
+#include "ir/machine/EstimateMargins.h"
 
 #include <cmath>
 
@@ -111,7 +112,7 @@ std::vector<double> LibraryChoice::costs(PlanQuestion &one, ArrayRef<dl::Range> 
   one.k.askedGpu = &gpu;
   double kernel = nanosecondsOfKernel(one, shapes, gpu), call = nanosecondsOfCall(one);
   one.k.askedGpu = nullptr;
-  return {kernel, call / kWorthChanging};
+  return {kernel, call / kMargins.change};
 }
 
 SmallVector<Attribute> LibraryChoice::calls() {

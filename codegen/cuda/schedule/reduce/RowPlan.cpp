@@ -8,6 +8,7 @@
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "ir/analysis/CostModel.h"
+#include "ir/machine/InstructionCounts.h"
 
 #include <cmath>
 
@@ -108,12 +109,6 @@ RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross) {
   return plan;
 }
 
-/// Instructions of a warp for each of its terms and each access, of which the load and its address
-/// take so many, for a row beside that, and for what warps of a row tell each other: modelled. A
-/// row that is read once more comes from a cache.
-static constexpr double kOfTerm = 6, kOfLoad = 4, kOfTermApart = 40, kOfRow = 80, kOfWarps = 80,
-                        kOfReread = 0.25;
-
 double nanosecondsOf(PlanQuestion &question, const RowPlan &plan) {
   KernelBuilder &k = question.k;
   const LoopNest &nest = k.body.getNest();
@@ -131,17 +126,19 @@ double nanosecondsOf(PlanQuestion &question, const RowPlan &plan) {
   for (unsigned term = 0; term < nest.terms.size(); ++term) {
     bool isApart = standsAcross(k.body, k.math) ||
                    (question.product() && !question.product()->liesAlongReduction(term));
-    ofTerm +=
-        isApart && !plan.isAcross ? kOfTermApart : kOfTerm - kOfLoad + kOfLoad / double(plan.lanes);
+    ofTerm += isApart && !plan.isAcross ? kInstructions.rowTermApart
+                                        : kInstructions.rowTerm - kInstructions.rowLoad +
+                                              kInstructions.rowLoad / double(plan.lanes);
   }
-  double ofWarp = (kOfRow + (warps > 1 ? kOfWarps : 0)) * stages + rounds * ofTerm * stages;
+  double ofWarp = (kInstructions.row + (warps > 1 ? kInstructions.rowWarps : 0)) * stages +
+                  rounds * ofTerm * stages;
   double threads = rows * double(plan.threads);
   double clocks = std::max(threads / 32 * ofWarp / (multiprocessors * gpu.schedules.issued),
-                           kOfRow + std::ceil(rounds / double(plan.lanes)) * gpu.clocksOfLatency /
-                                        gpu.schedules.loadsAtOnce);
+                           kInstructions.row + std::ceil(rounds / double(plan.lanes)) *
+                                                   gpu.clocksOfLatency / gpu.schedules.loadsAtOnce);
   double passes = 1;
   if (!plan.kept && ReduceLoops(k).isReadAgain(k))
-    passes += kOfReread * (stages - (inner.none() ? 1 : 0));
+    passes += gpu.schedules.readAgain * (stages - (inner.none() ? 1 : 0));
   return (question.nanoseconds(2 * gpu.clocksOfLatency) +
           std::max(question.nanoseconds(clocks),
                    question.nanosecondsOnce(gpu.schedules.reduce, passes))) *

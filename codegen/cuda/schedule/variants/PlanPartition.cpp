@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/PlanPartition.h"
 
+#include "ir/machine/EstimateMargins.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -10,8 +12,6 @@
 
 namespace dlc::codegen {
 
-/// The price of one more part, in the unit of PlanPartition::loss.
-static constexpr double kPriceOfPart = 0.02;
 /// Smaller differences between losses come from rounding.
 static constexpr double kNothing = 1e-9;
 
@@ -41,8 +41,8 @@ PlanPartition partitionPlans(std::vector<PlanSample> samples, size_t mostParts) 
   auto bestOf = [&](size_t from, size_t to) {
     std::pair<double, size_t> best = {std::numeric_limits<double>::infinity(), 0};
     for (size_t p = 0; p < plans; ++p) {
-      double loss =
-          (sums[p][to] - sums[p][from]) / double(samples.size()) + (p == 0 ? 0 : kPriceOfPart);
+      double loss = (sums[p][to] - sums[p][from]) / double(samples.size()) +
+                    (p == 0 ? 0 : kMargins.priceOfPart);
       if (loss < best.first)
         best = {loss, p};
     }

@@ -10,6 +10,7 @@
 #include "codegen/cuda/schedule/recurrent/RecurrentElements.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "codegen/plan/PlanChoice.h"
+#include "ir/machine/EstimateMargins.h"
 
 #include <cmath>
 
@@ -23,8 +24,6 @@ static constexpr size_t kMostParts = 4; // of which one may have the plan for al
 static constexpr size_t kSamples = 36, kFewSamples = 4;
 /// Values of a symbol beyond this are taken to be none that a model has.
 static constexpr int64_t kLargestSampled = int64_t(1) << 26;
-/// The gain from which on a part is looked for.
-static constexpr double kGain = 1.05;
 
 static bool isSame(dlx::PlanAttr a, dlx::PlanAttr b) {
   return a.getSchedule() == b.getSchedule() && a.getNumbers() == b.getNumbers();
@@ -76,7 +75,7 @@ static bool isWorthComparing(PlanQuestion &question, ArrayRef<AffineExpr> extent
   for (size_t sample = 0; sample < samples.size(); ++sample) {
     PlanQuestion one(question, samples.symbolsAt(sample));
     dlx::PlanAttr best = planOf(one, plan);
-    if (best && nanosecondsBy(plan, one) > kGain * double(best.getNs()))
+    if (best && nanosecondsBy(plan, one) > kMargins.part * double(best.getNs()))
       return true;
   }
   return false;

@@ -4,6 +4,7 @@
 #include "codegen/cuda/schedule/contraction/window/DepthwiseChoice.h"
 
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
+#include "ir/machine/InstructionCounts.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -17,8 +18,6 @@ namespace dlc::codegen {
 static constexpr int64_t kMostRegisters = 128;
 /// What addresses and bounds take.
 static constexpr int64_t kPlainRegisters = 28;
-/// Instructions of an access with its address and tests, of the way to the first, and of a result's way to memory.
-static constexpr double kOfLoad = 6, kOfStart = 60, kOfResult = 3;
 /// Longer strips are unrolled into more text than is worth it.
 static constexpr int64_t kMostProducts = 1024;
 
@@ -66,7 +65,9 @@ double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t 
   double warps = std::max(1.0, threads / 32);
   double loads = double(loadsOf(strip, shape));
   double products = double(strip.results() * shape.rows.taps * shape.columns.taps * shape.depth);
-  double instructions = kOfStart + products + loads * kOfLoad + kOfResult * double(strip.results());
+  double instructions = kInstructions.depthwiseStart + products +
+                        loads * kInstructions.depthwiseLoad +
+                        kInstructions.depthwiseResult * double(strip.results());
   // Neighbouring threads begin a strip's width apart where columns are innermost; 128 bytes leave L1 in a clock.
   int64_t apart = shape.isChannelsLast ? strip.lanes : strip.columns * shape.columns.stride;
   double lines = std::clamp(double(32 * apart * shape.elementBytes) / 128, 1.0, 32.0);

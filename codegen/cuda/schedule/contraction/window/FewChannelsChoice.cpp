@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/window/FewChannelsChoice.h"
 
+#include "ir/machine/InstructionCounts.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -11,10 +13,6 @@ using llvm::alignTo;
 using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
-
-/// Instructions of a thread for eight taps of a filter that it stores, and for eight elements of the
-/// image that it copies.
-static constexpr double kOfFilter = 40, kOfCopy = 24;
 
 /// Neighbours along k that a row of the window is.
 static int64_t groupOf(const FewChannelsShape &shape) {
@@ -61,11 +59,11 @@ double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shap
   double reads = double(pairs * steps) * (8 + double(tile.filters) / 4);
   double lines = double(linesOf(tile, shape));
   double copies = std::max(lines * double(shape.wide) * 2 / gpu.mma.bytes,
-                           lines * double(shape.wide) / 8 * kOfCopy / 128);
+                           lines * double(shape.wide) / 8 * kInstructions.fewChannelsCopy / 128);
   double totals =
       double(tile.rows * shape.outWide * tile.filters) *
       (gpu.mma.total + double(shape.finishing) / (2 * gpu.peakFloats * gpu.schedules.arithmetic));
-  double filters = double(tile.filters * depth) / 8 * kOfFilter / 128;
+  double filters = double(tile.filters * depth) / 8 * kInstructions.fewChannelsFilter / 128;
   // One block waits for its lines in each turn, and for the products of a pair in each round.
   double waits = double(tile.turns) * gpu.clocksOfLatency * 2 + gpu.clocksOfLatency * 2;
   double alone = waits + double(tile.turns * steps) * rounds * 40;
