@@ -1,7 +1,6 @@
 """All numeric rows, by the family of their op (ir/dl/*/DL*.td)."""
 from rows import activation
 from rows import attention
-from rows import attention_float8
 from rows import compare
 from rows import contraction
 from rows import convolution

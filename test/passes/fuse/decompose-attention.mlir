@@ -8,6 +8,7 @@
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs query, key and value of one type, and that, the scores and the weights in f32, f16 or bf16
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs heads of 1 to 256 elements, known when the model is compiled
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs heads of 1 to 256 elements
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs weights that are not rounded to e4m3
 // WHY-NOT: remark:
 
 // A kernel computes the attention on both targets.
@@ -127,4 +128,24 @@ module attributes {dl.symbols = [#dl.symbol<"T", 1, 64>, #dl.symbol<"E", 1, 64>]
     }
     return %y, %z : !q, tensor<?x4xf32, #dl.t<[s0, 4]>>
   }
+}
+
+// -----
+
+// The CPU rounds weights as it is written; kernels of CUDA do so as parts of the largest one.
+// CHECK-LABEL: @float8
+// CPU-NOT: dl.attention
+// CUDA: dl.attention
+// CHECK: return
+func.func @float8(%q: tensor<16x8xf32>, %k: tensor<9x8xf32>, %v: tensor<9x8xf32>) -> tensor<16x8xf32> {
+  %y = dl.attention(%q, %k, %v) : (tensor<16x8xf32>, tensor<9x8xf32>, tensor<9x8xf32>) -> tensor<16x8xf32> {
+  ^bb0(%a: tensor<16x8xf32>, %b: tensor<9x8xf32>, %c: tensor<9x8xf32>):
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<16x8xf32>, tensor<9x8xf32>) -> tensor<16x9xf32>
+    %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<16x9xf32>) -> tensor<16x9xf32>
+    %2 = dl.cast %1 {dtype = f8E4M3FN} : (tensor<16x9xf32>) -> tensor<16x9xf8E4M3FN>
+    %3 = dl.cast %2 {dtype = f32} : (tensor<16x9xf8E4M3FN>) -> tensor<16x9xf32>
+    %4 = dl.matmul %3, %c : (tensor<16x9xf32>, tensor<9x8xf32>) -> tensor<16x8xf32>
+    dl.yield %4 : tensor<16x8xf32>
+  }
+  return %y : tensor<16x8xf32>
 }
