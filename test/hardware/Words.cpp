@@ -476,8 +476,9 @@ static std::vector<WordCase> makeCases() {
                    Sameness::bits,
                    true,
                    gemm90});
-  for (WordCase &word : sparseCases())
-    cases.push_back(std::move(word));
+  for (auto *some : {sparseCases, narrowCases})
+    for (WordCase &word : some())
+      cases.push_back(std::move(word));
   return cases;
 }
 

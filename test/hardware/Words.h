@@ -37,6 +37,8 @@ const std::vector<WordCase> &wordCases();
 
 /// Those of products with two of each four elements, which also compare with a product of the host.
 std::vector<WordCase> sparseCases();
+/// Those of wgmma of bytes and of e4m3.
+std::vector<WordCase> narrowCases();
 
 /// The file `name` of the embedded kernels, with all device headers.
 cuda::KernelText textOf(const std::string &name);

@@ -89,7 +89,7 @@ DLC_DEV void wgmma_held_float8(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool
 DLC_DEV u32 float8_of(float v) {
   u32 bits = (u32)bits_of(v), sign = bits >> 24 & 0x80u, magnitude = bits & 0x7fffffffu;
   if (v != v)
-    return sign | 0x7fu;
+    return 0x7fu;
   u32 code;
   if (magnitude < 0x3c800000u) // below 2^-6 steps are of 2^-9
     code = (u32)rint(abs(v) * 0x1p9f);

@@ -116,6 +116,51 @@ static DLC_DEV void multiply_held(u8 *memory, const u32 *a, const u32 *b, float 
     out[i * 128 + t] = d[i];
 }
 
+// One-byte elements along k: four products of 32 steps.
+template <int N, class Total, class Product>
+static DLC_DEV void multiply_narrow(u8 *memory, const u32 *a, const u32 *b, Total *out, const Product &product) {
+  int t = (int)threadIdx.x;
+  u32 *sa = (u32 *)memory, *sb = (u32 *)(memory + 8192);
+  for (int i = t; i < 2048; i += 128)
+    sa[i] = a[i];
+  for (int i = t; i < N * 32; i += 128)
+    sb[i] = b[i];
+  dlc::fence_async();
+  dlc::barrier();
+  Total d[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    d[i] = 0;
+  // Thread t has the words of the first product's A at a[t * 4].
+  u32 held[4] = {a[t * 4], a[t * 4 + 1], a[t * 4 + 2], a[t * 4 + 3]};
+  u64 da = dlc::wgmma_along_k(sa), db = dlc::wgmma_along_k(sb);
+  dlc::wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    product(d, held, da + k * 2, db + k * 2, k > 0);
+  dlc::wgmma_commit();
+  dlc::wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    out[i * 128 + t] = d[i];
+}
+template <int N> static DLC_DEV void multiply_e4m3(u8 *memory, const u32 *a, const u32 *b, float *out) {
+  multiply_narrow<N>(memory, a, b, out, [](float(&d)[N / 2], const u32(&)[4], u64 of_a, u64 of_b, bool adds) {
+    dlc::wgmma_float8<N>(d, of_a, of_b, adds);
+  });
+}
+template <int N> static DLC_DEV void multiply_held_e4m3(u8 *memory, const u32 *a, const u32 *b, float *out) {
+  multiply_narrow<N>(memory, a, b, out, [](float(&d)[N / 2], const u32(&held)[4], u64, u64 of_b, bool adds) {
+    dlc::wgmma_held_float8<N>(d, held, of_b, adds);
+  });
+}
+template <bool SIGNED_A, bool SIGNED_B, int N>
+static DLC_DEV void multiply_bytes(u8 *memory, const u32 *a, const u32 *b, i32 *out) {
+  multiply_narrow<N>(memory, a, b, out, [](i32(&d)[N / 2], const u32(&)[4], u64 of_a, u64 of_b, bool adds) {
+    dlc::wgmma_bytes<SIGNED_A, SIGNED_B, N>(d, of_a, of_b, adds);
+  });
+}
+
 // Rows of 128 bytes are 128 steps of k, four products, as two of each four neighbours along k of A
 // are stored. B is two blocks of N rows, of 64 steps each. Thread t finds the places of product k
 // at places[k * 128 + t].
@@ -332,4 +377,79 @@ DLC_KERNEL(128) wgmma_sparse_bf16_256(const u32 *a, const u32 *places, const u32
   multiply_sparse<dlc::bf16, 256>(memory, a, places, b, out);
 }
 
+// Four numbers a thread in e4m3, and their bytes turned round.
+DLC_KERNEL(128) packed_float8(const float *x, u32 *out) {
+  x += threadIdx.x * 4;
+  u32 word = dlc::pack4_float8(x[0], x[1], x[2], x[3]);
+  out[threadIdx.x] = word;
+  out[128 + threadIdx.x] = dlc::choose_bytes(word, ~word, 0x4063);
+}
+DLC_KERNEL(128) wgmma_e4m3_64(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_e4m3<64>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_e4m3_128(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_e4m3<128>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_e4m3_256(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_e4m3<256>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_e4m3_64(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held_e4m3<64>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_held_e4m3_128(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_held_e4m3<128>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_s8s8_64(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<true, true, 64>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_s8u8_64(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<true, false, 64>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_u8s8_64(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<false, true, 64>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_u8u8_64(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<false, false, 64>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_s8s8_128(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<true, true, 128>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_s8u8_128(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<true, false, 128>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_u8s8_128(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<false, true, 128>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_u8u8_128(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<false, false, 128>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_s8s8_256(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<true, true, 256>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_s8u8_256(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<true, false, 256>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_u8s8_256(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<false, true, 256>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_u8u8_256(const u32 *a, const u32 *b, i32 *out) {
+  DLC_DYN_SMEM(memory);
+  multiply_bytes<false, false, 256>(memory, a, b, out);
+}
 #endif
