@@ -17,7 +17,7 @@
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/schema/KernelAbi.h"
 #include "test/hardware/CasePlan.h"
-#include "test/hardware/Words.h"
+#include "test/hardware/words/Words.h"
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 // bandwidth of the second-level cache and of the memory. Times are medians by the GPU's events. --small: sizes that the emulator
 // bears; its times say nothing.
 //===----------------------------------------------------------------------===//
-#include "test/hardware/Words.h"
+#include "test/hardware/words/Words.h"
 
 #include <algorithm>
 #include <chrono>

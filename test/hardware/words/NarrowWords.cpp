@@ -1,7 +1,7 @@
 //===- NarrowWords.cpp - wgmma of one-byte elements on a GPU ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "test/hardware/Words.h"
+#include "test/hardware/words/Words.h"
 
 #include "runtime/core/Text.h"
 

@@ -4,7 +4,7 @@
 // Matrices, how they lie for mma.sp and wgmma.sp by the PTX manual, and their product, all made on
 // the host: what the emulator takes for the layout is not asked.
 //===----------------------------------------------------------------------===//
-#include "test/hardware/Words.h"
+#include "test/hardware/words/Words.h"
 
 #include "runtime/core/Text.h"
 

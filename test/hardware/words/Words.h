@@ -1,8 +1,8 @@
 //===- Words.h - each word of the dlc:: vocabulary on a GPU -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef DLC_TEST_HARDWARE_WORDS_H
-#define DLC_TEST_HARDWARE_WORDS_H
+#ifndef DLC_TEST_HARDWARE_WORDS_WORDS_H
+#define DLC_TEST_HARDWARE_WORDS_WORDS_H
 
 #include "test/hardware/Gpu.h"
 
@@ -49,4 +49,4 @@ std::string difference(Sameness sameness, const std::vector<char> &actual,
 
 } // namespace dlc::hardware
 
-#endif // DLC_TEST_HARDWARE_WORDS_H
+#endif // DLC_TEST_HARDWARE_WORDS_WORDS_H

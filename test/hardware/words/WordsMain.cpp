@@ -5,7 +5,7 @@
 // gpu-words --record FOLDER               writes each case's answer; meant for the emulator (DLC_LIBCUDA, DLC_LIBNVRTC)
 // gpu-words --compare FOLDER [NAME]...    "ok", "FAILED" or "left out", a line for each case; exit status 4 where one failed
 //===--------------------------------------------------------------------------------------===//
-#include "test/hardware/Words.h"
+#include "test/hardware/words/Words.h"
 
 #include <algorithm>
 #include <cstdio>
