@@ -86,10 +86,19 @@ static bool fitsChain(dlx::PlanAttr plan) {
   return rows.isAcross || rows.threads <= 32 || rows.threads == kThreads;
 }
 
+/// Whether all tensors of the kernel have one shape, also those that no launch passes: a constant may be repeated
+/// as often as a symbol says.
 static bool isStatic(dlx::KernelOp kernel) {
-  auto hasStaticShape = [](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); };
+  auto hasStaticShape = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.hasStaticShape();
+  };
+  auto isOfStaticShapes = [&](Operation *op) {
+    return llvm::all_of(op->getResultTypes(), hasStaticShape) ? WalkResult::advance()
+                                                              : WalkResult::interrupt();
+  };
   return llvm::all_of(kernel.getBodyBlock().getArgumentTypes(), hasStaticShape) &&
-         llvm::all_of(kernel.getResultTensors().getTypes(), hasStaticShape);
+         !kernel.getBodyBlock().walk(isOfStaticShapes).wasInterrupted();
 }
 
 /// The part of `gpu` that so many blocks, each alone on its multiprocessor, have.
@@ -119,9 +128,8 @@ static double tilesOf(PlanQuestion &question, dlx::PlanAttr plan) {
   }
   if (schedule == kReduceSchedule.name) {
     RowPlan row = RowPlan::of(plan);
-    auto whole = cast<RankedTensorType>(question.kernel().getBodyBlock().getArgument(0).getType());
-    double count = double(whole.getNumElements()) / std::max(1.0, question.terms());
-    return count * (row.isAcross ? 1 : double(std::max<int64_t>(row.threads, 32))) / kThreads;
+    return rowsOf(question) * (row.isAcross ? 1 : double(std::max<int64_t>(row.threads, 32))) /
+           kThreads;
   }
   return results / double(kThreads * MapLoops::lanesOf(question.k));
 }

@@ -16,13 +16,6 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Rows up to this length go to a warp each, longer ones to a block.
-static constexpr int64_t kWarpRow = 512;
-
-/// Columns up to this length, and any where there are so many for each multiprocessor, go to a
-/// thread each.
-static constexpr int64_t kShortColumn = 64, kManyColumns = 32;
-
 /// Terms that a thread keeps of an access. More would spill, and take the device compiler long.
 static constexpr int64_t kKeptTerms = 8;
 /// Accesses that are kept.
@@ -67,17 +60,22 @@ static bool mayKeep(KernelBuilder &k, const ReduceLoops &loops) {
 }
 
 RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross) {
+  const RowLimits &limits = k.gpu().rows;
   ReduceLoops loops(k);
   AffineExpr extent = totalExtent(k.math, loops.reductions);
   // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few
   // and long.
   auto usualRows = usualOrMiddle(totalExtent(k.math, loops.rows), k.ranges()),
        usualTerms = usualOrMiddle(extent, k.ranges());
-  if (isAcross && usualTerms && *usualTerms > kShortColumn &&
-      (!usualRows || *usualRows < k.gpu(kAmpere).multiprocessors * kManyColumns))
+  if (isAcross && usualTerms && *usualTerms > limits.threadColumn &&
+      (!usualRows || *usualRows < k.gpu(kAmpere).multiprocessors * limits.threadColumns))
     isAcross = false;
   auto length = k.largest(extent);
-  RowPlan plan = {isAcross, isAcross ? 1 : length && *length <= kWarpRow ? 32 : kThreads, 0, 1};
+  RowPlan plan = {isAcross,
+                  isAcross                              ? 1
+                  : length && *length <= limits.warpRow ? 32
+                                                        : kThreads,
+                  0, 1};
   // Vectors, but no lane of a warp without one.
   if (!isAcross)
     plan.lanes = loops.lanesOfTerms(k);
@@ -109,15 +107,21 @@ RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross) {
   return plan;
 }
 
+double rowsOf(PlanQuestion &question) {
+  const LoopNest &nest = question.k.body.getNest();
+  double rows = question.results();
+  for (unsigned dim : nest.innerDims().set_bits())
+    rows /= std::max(1.0, question.usual(nest.parallel[dim]));
+  return rows;
+}
+
 double nanosecondsOf(PlanQuestion &question, const RowPlan &plan) {
   KernelBuilder &k = question.k;
   const LoopNest &nest = k.body.getNest();
   const GpuModel &gpu = k.gpu();
   double multiprocessors = double(gpu.multiprocessors), terms = question.terms(),
-         rows = question.results();
+         rows = rowsOf(question);
   llvm::SmallBitVector inner = nest.innerDims();
-  for (unsigned dim : inner.set_bits())
-    rows /= std::max(1.0, question.usual(nest.parallel[dim]));
   double warps = std::max<double>(1, double(plan.threads) / 32),
          stages = double(nest.stages.size());
   double rounds = plan.isAcross ? terms : std::ceil(terms / double(plan.threads));

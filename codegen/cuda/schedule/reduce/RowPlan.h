@@ -22,6 +22,8 @@ struct RowPlan {
 /// `isAcross`: the terms of a row lie apart.
 RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross);
 
+/// Rows at the usual sizes of the symbols.
+double rowsOf(PlanQuestion &question);
 /// Nanoseconds at the usual sizes.
 double nanosecondsOf(PlanQuestion &question, const RowPlan &plan);
 
