@@ -84,6 +84,24 @@ struct ScheduleRates {
   double recurrences; ///< of steps
 };
 
+/// Where one way to work on the rows of a reduction, or on few rows times a matrix, gives way to the
+/// next: each rests on how many bytes threads have on their way, and on what a meeting of blocks costs.
+struct RowLimits {
+  int64_t warpRow = 512;      ///< terms up to which a row goes to a warp, longer ones to a block
+  int64_t threadColumn = 64;  ///< terms up to which a row across memory goes to a thread ...
+  int64_t threadColumns = 32; ///< ... and any, where there are so many for each multiprocessor
+  int64_t sharedRow = 32768;  ///< terms from which on blocks share a row ...
+  int64_t sharedTerms = 4096; ///< ... each at least so many of them
+  int64_t sharedColumn = 128; ///< terms from which on blocks share rows across memory ...
+  int64_t sharedElements = 65536; ///< ... if all rows together have so many ...
+  int64_t threadTerms = 16;       ///< ... each thread at least so many of them ...
+  int64_t fewestParts = 4;        ///< ... in so many parts at least: with fewer the gain is small
+  int64_t busyWarps =
+      12; ///< warps of a multiprocessor that, with eight vectors each, keep memory busy
+  int64_t blocksTogether =
+      2; ///< blocks of a multiprocessor where several share the sums of few rows
+};
+
 /// What cuBLASLt reaches.
 struct LibraryRates {
   double halves,
@@ -103,6 +121,7 @@ struct GpuModel {
   int64_t sharedBytes; ///< of a multiprocessor, as far as blocks may have it
   int64_t threads;     ///< that a multiprocessor holds
   int64_t registers;   ///< of a multiprocessor, 32 bits each
+  RowLimits rows = {};
   double gigahertz;
   double peakHalves;   ///< multiply-adds of 16-bit elements, with sums in f32
   double peakFloats;   ///< multiply-adds of floats

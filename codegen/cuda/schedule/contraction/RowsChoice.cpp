@@ -13,10 +13,6 @@ namespace dlc::codegen {
 
 /// Vectors that a thread has on their way, at least; and steps, of which one is being multiplied.
 static constexpr int64_t kVectors = 8, kLeastStages = 3;
-/// Warps of a multiprocessor that, with so many vectors each, keep memory busy.
-static constexpr int64_t kBusyWarps = 12;
-/// Blocks of a multiprocessor where several share k.
-static constexpr int64_t kBlocksTogether = 2;
 static constexpr int64_t kMostParts = 16;
 /// Bytes of a line of the cache, of which the lanes of a warp that lie side by side read one; and
 /// of its smallest piece.
@@ -33,7 +29,7 @@ static RowsTile tileAlongK(const RowsShape &shape, const GpuModel &gpu) {
   RowsTile tile;
   tile.deep = std::min(shape.width, kVectors);
   int64_t steps = divideCeilSigned(shape.depth, 32 * tile.deep), // of one warp
-      enough = kBusyWarps * gpu.multiprocessors;
+      enough = gpu.rows.busyWarps * gpu.multiprocessors;
   auto warpsOf = [&] { return divideCeilSigned(shape.columns, tile.columns) * shape.batch; };
   for (tile.columns = shape.rows > 2 ? 4 : 2;; tile.columns /= 2) {
     tile.stages = std::clamp<int64_t>(steps, 1, std::max(kLeastStages, kVectors / tile.columns));
@@ -74,8 +70,9 @@ RowsTile chooseRowsTile(const RowsShape &shape, const GpuModel &gpu, bool maySpl
     return tile;
   int64_t bytes = tile.blockColumns() * shape.depth * shape.elementBytes;
   tile.parts = std::max<int64_t>(
-      1, std::min({kMostParts, (kBlocksTogether * gpu.multiprocessors + blocks / 2) / blocks,
-                   bytes / gpu.bytesOfMeeting, shape.depth / (tile.step() * tile.stages)}));
+      1,
+      std::min({kMostParts, (gpu.rows.blocksTogether * gpu.multiprocessors + blocks / 2) / blocks,
+                bytes / gpu.bytesOfMeeting, shape.depth / (tile.step() * tile.stages)}));
   return tile;
 }
 

@@ -16,34 +16,29 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Terms from which on a row is cut, and of a part at least.
-static constexpr int64_t kLongRow = 32768, kFewestTerms = 4096;
-/// The same across memory: terms of a row, elements of all rows, terms of a thread at least.
-static constexpr int64_t kTallColumn = 128, kManyElements = 65536, kFewestOfThread = 16;
-/// With fewer parts the gain is small.
-static constexpr int64_t kFewestParts = 4;
-
 RowShare chooseRowShare(const ReduceShape &shape, const GpuModel &gpu) {
+  const RowLimits &limits = gpu.rows;
   RowShare share;
   if (shape.rows < 1)
     return share;
   if (shape.isAcross) {
-    if (shape.terms < kTallColumn || shape.terms < kManyElements / shape.rows)
+    if (shape.terms < limits.sharedColumn || shape.terms < limits.sharedElements / shape.rows)
       return share;
     // Both factors are bounded: the first by the blocks that may wait, so that the product is.
     int64_t wanted = std::min(
         kMostBlocks, shape.rows > kMostBlocks * kPartThreads
                          ? kMostBlocks
                          : divideCeilSigned(std::min(shape.terms, int64_t(1) << 31) * shape.rows,
-                                            kFewestOfThread * kPartThreads));
+                                            limits.threadTerms * kPartThreads));
     share = {wanted * kPartThreads / shape.rows, wanted};
   } else {
-    if (shape.terms < kLongRow || shape.rows > gpu.multiprocessors / 2)
+    if (shape.terms < limits.sharedRow || shape.rows > gpu.multiprocessors / 2)
       return share;
-    share.parts = std::min(kMostBlocks / shape.rows, divideCeilSigned(shape.terms, kFewestTerms));
+    share.parts =
+        std::min(kMostBlocks / shape.rows, divideCeilSigned(shape.terms, limits.sharedTerms));
     share.blocks = share.parts * shape.rows;
   }
-  return share.parts < (shape.isAcross ? kFewestParts : 2) ? RowShare() : share;
+  return share.parts < (shape.isAcross ? limits.fewestParts : 2) ? RowShare() : share;
 }
 
 } // namespace dlc::codegen
