@@ -101,8 +101,8 @@ SmallVector<dlx::PlanAttr> SlabSchedule::plans() const {
   return all;
 }
 
-/// Registers of a thread that no ring of slabs needs more of.
-static constexpr int64_t kMostRegisters = 128;
+/// Registers of a thread that a ring needs at most where a lane has so many totals; with more it spills in so few.
+static constexpr int64_t kMostRegisters = 128, kFewTotals = 32;
 
 void SlabSchedule::run(const ProductTile &tile) {
   if (!c.batch.groups.empty())
@@ -165,7 +165,8 @@ void SlabSchedule::run(const ProductTile &tile) {
     std::tie(inX, inY) = std::pair(inX * inY, k.math.constant(1));
   // Without a number of blocks, ptxas saves registers for more than shared memory has room for, and spills.
   int64_t blocks = k.gpu().sharedBytes / tile.sharedBytes(elementBytes);
-  if (blocks * tile.threads() * kMostRegisters <= k.gpu().registers)
+  int64_t totals = tile.m * tile.n * tile.warpsK / tile.threads();
+  if (totals <= kFewTotals && blocks * tile.threads() * kMostRegisters <= k.gpu().registers)
     call->getParentOfType<gpu::GPUFuncOp>()->setAttr("dlc.resident_blocks",
                                                      k.b.getI32IntegerAttr(int32_t(blocks)));
   k.finish(tile.threads(), {dl::normalize(inX), inY, c.batch.extent},
