@@ -27,7 +27,8 @@ static std::optional<double> positiveNumber(Value value) {
   return fill.getValueAsDouble();
 }
 
-/// What a product with a positive number multiplies, and that number.
+/// The factors of `value` where it is a product with a positive number: the other one, and that
+/// number.
 static std::optional<std::pair<Value, double>> scaledBy(Value value) {
   if (auto mul = value.getDefiningOp<MulOp>())
     for (unsigned operand : {0u, 1u})
@@ -91,17 +92,23 @@ static bool isMadeOf(Value value, Operation *root) {
   });
 }
 
-/// Kernels round weights of e4m3 as parts of the largest one, not of their sum, and with steps that suit
-/// factors up to this one.
+/// Kernels round weights of e4m3 as parts of the largest one, not of their sum, and with steps
+/// that suit factors up to this one.
 static constexpr double kMostWeightsFactor = 256;
 
-/// Reads from the sum's operand `value` back to the softmax: casts, and products with a number before one to e4m3.
+/// Reads from the sum's operand `value` back to the softmax: casts, and products with a number
+/// before one to e4m3.
 static bool readWeights(Value value, AttentionParts &parts) {
   bool hasFloat8Weights = false;
   double factor = 1;
   while (true) {
     if (auto cast = value.getDefiningOp<CastOp>()) {
-      hasFloat8Weights |= isa<Float8E4M3FNType>(getElementTypeOrSelf(cast.getY()));
+      // Kernels leave out a cast that only rounds; any other one changes what the weights are.
+      Type type = getElementTypeOrSelf(cast.getY());
+      if (!type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64() &&
+          !isa<Float8E4M3FNType>(type))
+        return false;
+      hasFloat8Weights |= isa<Float8E4M3FNType>(type);
       value = cast.getX();
     } else if (auto scaled = hasFloat8Weights ? scaledBy(value) : std::nullopt) {
       factor *= scaled->second;

@@ -23,15 +23,15 @@ struct AttentionParts {
   unsigned keyDim = 0;
   /// Which term of scoresOp is the query and which the key, and which of sumOp the weights and which the value.
   unsigned queryTerm = 0, keyTerm = 1, weightsTerm = 0, valueTerm = 1;
-  /// True where the weights are rounded to e4m3 between the softmax and sumOp, and by which positive number they are
-  /// multiplied before that.
+  /// True where the weights are rounded to e4m3 between the softmax and sumOp, and by which
+  /// positive number they are multiplied before that.
   bool hasFloat8Weights = false;
   double weightsFactor = 1;
   /// With a causal mask: over the dims of `scores`, the last key that is seen. Null without.
   mlir::AffineExpr lastSeen;
 
-  /// The tensors of e4m3 that query, key and value are cast from, in this order, where all are and the weights are
-  /// rounded to e4m3, too; else nullopt.
+  /// The tensors of e4m3 that query, key and value are cast from, in this order, where all are and
+  /// the weights are rounded to e4m3, too; else nullopt.
   std::optional<std::array<mlir::Value, 3>> float8Operands() const;
   /// Whether `scores` are what scoresOp computes times a positive number, which may be 1.
   bool areScaledAlone() const;

@@ -31,9 +31,10 @@ def DL_AttentionOp : DL_Op<"attention", "", [Pure, IsolatedFromAbove, SingleBloc
   let description = [{
     The body says what is computed: scores, a product of queries and keys; maps of the scores at their own index, such as a scale and
     masks; a softmax of them along the keys; and the product of its weights and values, which is the result. The weights may be
-    cast before that product, to e4m3 also times a number up to 256. Either product may have its operands and loops in any order. With `is_causal` row i, along dim -2 of the scores, attends to the keys 0 to i of dim -1:
-    no op of the body says so. The pass raise-attention makes this op, at the end of `simplify`, of everything that is attention. It
-    lives until `fuse`, where decompose-attention replaces it for targets that have no kernel for it.
+    rounded to other floats before that product, to e4m3 also times a number up to 256. Either product may have its operands and
+    loops in any order. With `is_causal` row i, along dim -2 of the scores, attends to the keys 0 to i of dim -1: no op of the body
+    says so. The pass raise-attention makes this op, at the end of `simplify`, of everything that is attention. It lives until
+    `fuse`, where decompose-attention replaces it for targets that have no kernel for it.
     ```mlir
     %y = dl.attention(%q, %k, %v) {is_causal} : (tensor<8x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<8x4xf32> {
     ^bb0(%a: tensor<8x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4xf32>):

@@ -463,6 +463,32 @@ func.func @too_large(%q: tensor<8x16xf32>, %k: tensor<9x16xf32>, %v: tensor<9x16
 
 // -----
 
+// A cast that does more than round makes other weights: here each is 0 or 1, there it has 2 digits.
+// CHECK-LABEL: @whole_weights
+// CHECK-NOT: dl.attention
+// CHECK: return
+func.func @whole_weights(%q: tensor<8x16xf32>, %k: tensor<9x16xf32>, %v: tensor<9x16xf32>) -> tensor<8x16xf32> {
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf32>, tensor<9x16xf32>) -> tensor<8x9xf32>
+  %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+  %2 = dl.cast %1 {dtype = i32} : (tensor<8x9xf32>) -> tensor<8x9xi32>
+  %3 = dl.cast %2 {dtype = f32} : (tensor<8x9xi32>) -> tensor<8x9xf32>
+  %y = dl.matmul %3, %v : (tensor<8x9xf32>, tensor<9x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+// CHECK-LABEL: @weights_in_e5m2
+// CHECK-NOT: dl.attention
+// CHECK: return
+func.func @weights_in_e5m2(%q: tensor<8x16xf32>, %k: tensor<9x16xf32>, %v: tensor<9x16xf32>) -> tensor<8x16xf32> {
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf32>, tensor<9x16xf32>) -> tensor<8x9xf32>
+  %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+  %2 = dl.cast %1 {dtype = f8E5M2} : (tensor<8x9xf32>) -> tensor<8x9xf8E5M2>
+  %3 = dl.cast %2 {dtype = f32} : (tensor<8x9xf8E5M2>) -> tensor<8x9xf32>
+  %y = dl.matmul %3, %v : (tensor<8x9xf32>, tensor<9x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
 // One that is an attention already stays.
 // CHECK-LABEL: @already
 // CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) :
