@@ -12,8 +12,8 @@
 
 namespace dlc::codegen {
 
-/// The plan that is estimated to be the fastest of some in the order of the table, which lists first
-/// what is meant for a kernel: a later one takes its place by EstimateMargins::change.
+/// The plan that is estimated to be the fastest of some in the order of the table, which lists
+/// first what is meant for a kernel: a later one takes its place by EstimateMargins::change.
 const dlx::PlanAttr *bestOf(llvm::ArrayRef<dlx::PlanAttr> plans);
 
 /// Whether `diagnostic` is an error of ForcedPlans: the user asked for a plan that cannot be, and the

@@ -23,10 +23,9 @@ struct CpuModel {
   double launch;         // microseconds of a kernel that has nothing to do
   double ownCache;       // bytes of the cache that no other core shares
   double usualThreads;   // that share a launch
-  double
-      stepWeights; // bytes of a recurrence's weights from which on a step takes threads longer than to meet after it
-  double stepRows; // rows of a recurrence that are no tile by themselves, or two at most
-  double meetings; // times a recurrence takes with units shared out where either does not hold
+  double stepWeights;    // bytes of a recurrence's weights from which on threads share its steps
+  double stepRows;       // rows of a recurrence up to which they do
+  double meetings;       // times it takes with its units shared out where either does not hold
 };
 
 /// An AMD EPYC with AVX-512 VNNI, fitted to what `dlc bench --profile` said of the kernels of

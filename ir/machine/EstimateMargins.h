@@ -1,21 +1,22 @@
-//===- EstimateMargins.h - How far estimates are trusted -------------------------------*- C++ -*-===//
+//===- EstimateMargins.h - How far estimates are trusted --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_MACHINE_ESTIMATEMARGINS_H
 #define DLC_IR_MACHINE_ESTIMATEMARGINS_H
 
 namespace dlc {
 
-/// What takes the place of something else has to be estimated to be faster by more than the estimates of
-/// both are wrong: test/bench/workloads/errors.py prints by how much they are.
+/// A kernel takes the place of another one where its estimate is lower by more than both estimates
+/// may be wrong. test/bench/workloads/errors.py prints how wrong they are.
 struct EstimateMargins {
-  /// Share of the other time below which one kernel takes the place of another, blocks share a tile or keys, or a
-  /// tensor is computed again where it is read.
+  /// Share of the other time below which one kernel takes the place of another, blocks share a
+  /// tile or keys, or a tensor is computed again where it is read.
   double change = 0.8;
   /// The same of one launch in place of several: that the others take a launch each is certain.
   double chain = 0.9;
   /// Times the best plan's time above which a plan is looked for that serves some shapes alone ...
   double part = 1.05;
-  /// ... and what each of these parts has to gain, as a share of the time, for its text and its choice.
+  /// ... and what each of these parts has to gain, as a share of the time, for its text and its
+  /// choice.
   double priceOfPart = 0.02;
 };
 inline constexpr EstimateMargins kMargins;

@@ -84,8 +84,9 @@ struct ScheduleRates {
   double recurrences; ///< of steps
 };
 
-/// Where one way to work on the rows of a reduction, or on few rows times a matrix, gives way to the
-/// next: each rests on how many bytes threads have on their way, and on what a meeting of blocks costs.
+/// Where one way to work on the rows of a reduction, or on few rows times a matrix, gives way to
+/// the next: each rests on how many bytes threads have on their way, and on what a meeting of
+/// blocks costs.
 struct RowLimits {
   int64_t warpRow = 512;      ///< terms up to which a row goes to a warp, longer ones to a block
   int64_t threadColumn = 64;  ///< terms up to which a row across memory goes to a thread ...
@@ -168,19 +169,19 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv),
 /// and modelled for all others. `attentionProducts`, `attentionShared`, `attentionWeights` to
-/// `attentionSpan` and `issued` to `gatherBegins` are modelled for the H100, too. The first two are
-/// from instructions: 64 rows and 64 keys of 64 take 580 of each of four warps (446 where a warp
-/// has 32 rows), and attention kernels measured before issued 0.62 a clock of a scheduler. Weights
-/// are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434 instructions
-/// of each of eight warps beside the products, of which 66 are exponentials. To turn 16 values takes
-/// 34 instructions of a lane (`attentionTurned`); a mask's load and its address are about as many again
-/// as a weight's own (`attentionMasked`). `gatheredBytes` is
-/// what copies by threads reach in contract_mma (`mma.bytes`); rows are found in some 150
-/// instructions of a warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
+/// `attentionSpan` and `issued` to `gatherBegins` are modelled for the H100, too. The first two
+/// are from instructions: 64 rows and 64 keys of 64 take 580 of each of four warps (446 where a
+/// warp has 32 rows), and attention kernels measured before issued 0.62 a clock of a scheduler.
+/// Weights are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434
+/// instructions of each of eight warps beside the products, of which 66 are exponentials. To turn
+/// 16 values takes 34 instructions of a lane (`attentionTurned`); a mask's load and its address
+/// are about as many again as a weight's own (`attentionMasked`). `gatheredBytes` is what copies
+/// by threads reach in contract_mma (`mma.bytes`); rows are found in some 150 instructions of a
+/// warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
 /// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
-/// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a clock.
-/// `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by whole kernels, which
-/// copies bound, too.
+/// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a
+/// clock. `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by whole
+/// kernels, which copies bound, too.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,

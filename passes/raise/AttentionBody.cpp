@@ -107,8 +107,8 @@ static bool coverScores(Value value, Operation *reader, Covered &covered, unsign
   return isFound;
 }
 
-/// Covers what lies between `weights`, an operand of a product, and a softmax: casts and products with a number. Returns what
-/// that leads to.
+/// Covers what lies between `weights`, an operand of a product, and a softmax: casts and products
+/// with a number. Returns what that leads to.
 static Value coverWeights(Value weights, Covered &covered) {
   while (Operation *op = weights.getDefiningOp()) {
     auto mul = dyn_cast<dl::MulOp>(op);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wgmma in f16, bf16, tf32 and e4m3 with float accumulators, and of bytes, with i32 ones: operands
-// lie in shared memory with the 128-byte swizzle, as TMA brings them; in the 16-bit types and e4m3 A may lie
-// in registers, in the former it may have two of each four elements. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence,
-// wgmma ..., wgmma_commit, wgmma_wait (dlc_mma.cuh).
+// lie in shared memory with the 128-byte swizzle, as TMA brings them; in the 16-bit types and e4m3
+// A may lie in registers, in the former it may have two of each four elements. All 128 threads of
+// a warpgroup call together; the order of calls is wgmma_fence, wgmma ..., wgmma_commit,
+// wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_mma.cuh"
@@ -199,8 +200,8 @@ DLC_DEV void wgmma_sparse(float (&d)[N / 2], u64 a, u32 places, u64 b, bool accu
   DLC_WGMMA_SPARSE_TYPE(N, f16, "f16")                                                             \
   DLC_WGMMA_SPARSE_TYPE(N, bf16, "bf16")
 
-/// Four numbers rounded to the nearest e4m3, ties to even, `a` in the lowest byte: beyond 448 they are
-/// that, NaN is 0x7f.
+/// Four numbers rounded to the nearest e4m3, ties to even, `a` in the lowest byte: beyond 448 they
+/// are that, NaN is 0x7f.
 DLC_DEV u32 pack4_float8(float a, float b, float c, float d) {
   u16 low, high;
   u32 r;

@@ -25,7 +25,8 @@ struct HostTensor {
   double at(int64_t position) const;
   /// How many elements are NaN; 0 for integers.
   int64_t countNaN() const;
-  /// Bytes stand for the numbers of a `dtype` for which npy has none: of less than a byte, and floats of one.
+  /// Bytes stand for the numbers of a `dtype` for which npy has none: of less than a byte, and
+  /// floats of one.
   void takeBytesAs(dlc_dtype type);
   dlc_tensor view();
   /// "f32[1,10]".

@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Weights that stay in a core's own cache from step to step get small tiles, which balance threads better; others get
-/// large ones, which read them less often.
+/// Weights that stay in a core's own cache from step to step get small tiles, which balance
+/// threads better; others get large ones, which read them less often.
 static constexpr int64_t kFewRows = 8, kManyRows = 16;
 
 namespace {

@@ -1,14 +1,14 @@
 //===- dlc_attention90.cuh - attention on Hopper's tensor cores -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// softmax(query key^T) value without the scores in memory, by TMA and wgmma (FlashAttention-3, Shah
-// et al. 2024). A block has three warpgroups: the first warp of the first one lets TMA bring
+// softmax(query key^T) value without the scores in memory, by TMA and wgmma (FlashAttention-3,
+// Shah et al. 2024). A block has three warpgroups: the first warp of the first one lets TMA bring
 // queries, and keys and values a span at a time, each into a ring of stages of its own; the two
 // others have 64 rows of queries each. Scores stay in registers, where they become weights, which
 // are the operand in registers of the product with the values. While tensor cores multiply these,
 // the next span's scores become weights. Blocks stay and take tile after tile, so that the next
-// one's queries and keys arrive while the last one's rows leave. In e4m3 the tensor cores want values
-// along the keys: the first warpgroup turns them (dlc_attention90_spans.cuh).
+// one's queries and keys arrive while the last one's rows leave. In e4m3 the tensor cores want
+// values along the keys: the first warpgroup turns them (dlc_attention90_spans.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_attention90_spans.cuh"
@@ -22,13 +22,14 @@ namespace dlc {
 /// all m < rows and c < columns of each of `heads`, which share nothing. Row m sees keys n <
 /// seen(h, m). Its weights are NaN where it sees none, or -inf alone. There is at least one key.
 /// Query, key and value lie in one matrix each (maps with boxes of 128 bytes; 128 rows, tile_n,
-/// tile_n): head h begins at line line_q(h), column column_q(h); lines after its last one may be of
-/// anything. Config: type (f16, bf16 or, with `float8`, i8, which is e4m3), float8, index, depth (of
-/// query and key: up to 256, of e4m3 128, a multiple of 32 bytes), columns (64, 128 or, but for e4m3,
-/// 256), width (how many of these columns values have: what lies in the others is multiplied and left
-/// out), tile_n (keys of a span: 64 or 128), stages (of keys, and of values), causal (whether `seen`
-/// matters), scaled (whether score() is its last argument times a positive constant), chunk (columns
-/// of a turn of the epilogue) and vector. 384 threads, one block on a multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
+/// tile_n): head h begins at line line_q(h), column column_q(h); lines after its last one may be
+/// of anything. Config: type (f16, bf16 or, with `float8`, i8, which is e4m3), float8, index,
+/// depth (of query and key: up to 256, of e4m3 128, a multiple of 32 bytes), columns (64, 128 or,
+/// but for e4m3, 256), width (how many of these columns values have: what lies in the others is
+/// multiplied and left out), tile_n (keys of a span: 64 or 128), stages (of keys, and of values),
+/// causal (whether `seen` matters), scaled (whether score() is its last argument times a positive
+/// constant), chunk (columns of a turn of the epilogue) and vector. 384 threads, one block on a
+/// multiprocessor (DLC_KERNEL_OCCUPANCY(384, 1)); any number of blocks.
 template <class Config, class FS, class FN, class LQ, class CQ, class LK, class CK, class LV,
           class CV, class FE>
 DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::index rows,

@@ -1,12 +1,12 @@
 //===- dlc_attention90_spans.cuh - a span of keys on Hopper's tensor cores ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attention_wgmma (dlc_attention90.cuh) has of queries, keys and values in shared memory, and of a span's
-// weights in registers, in 16-bit types and in e4m3.
+// attention_wgmma (dlc_attention90.cuh) keeps queries, keys and values in shared memory and a
+// span's weights in registers. This file holds both, in 16-bit types and in e4m3.
 //
-// Tensor cores read e4m3 along k alone: values, which lie along the head, are turned on their way. A
-// word of weights is four accumulators of a thread, of keys 2q, 2q + 1, 2q + 8 and 2q + 9 of 16, and
-// is multiplied as keys 4q to 4q + 3: the turned values lie in that order.
+// Tensor cores read e4m3 along k alone: values, which lie along the head, are turned on their way.
+// A word of weights is four accumulators of a thread, of keys 2q, 2q + 1, 2q + 8 and 2q + 9 of 16,
+// and is multiplied as keys 4q to 4q + 3: the turned values lie in that order.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_contract90.cuh"
@@ -14,9 +14,9 @@
 #ifdef DLC_HAS_WGMMA
 namespace dlc {
 
-/// A matrix of LINES lines in shared memory whose WIDTH elements along a head lie together, 128 bytes
-/// of them in a line of a block, of which there are as many as that takes. A head of fewer bytes has the next
-/// ones in its lines, or zeros.
+/// A matrix of LINES lines in shared memory whose WIDTH elements along a head lie together, 128
+/// bytes of them in a line of a block, of which there are as many as that takes. A head of fewer
+/// bytes has the next ones in its lines, or zeros.
 template <int LINES, int WIDTH, int BYTES> struct head_slab {
   static constexpr int kBlock = LINES * 128, kBlocks = (WIDTH * BYTES + 127) / 128,
                        kBytes = kBlock * kBlocks;
@@ -99,9 +99,9 @@ template <class Config, bool IS_FLOAT8 = Config::float8 != 0> struct span_produc
   DLC_DEV void arrive(float (&sums)[kColumns / 2]) { wgmma_arrived(sums); }
 };
 
-/// The same of e4m3. A weight of 1 is 256, so that those down to 2^-14 of the largest are rounded as finely as
-/// that one. Hardware adds with some 14 bits: each span's products are summed by themselves, and then
-/// added in float.
+/// The same of e4m3. A weight of 1 is 256, so that those down to 2^-14 of the largest are rounded
+/// as finely as that one. Hardware adds with some 14 bits: each span's products are summed by
+/// themselves, and then added in float.
 template <class Config> struct span_products<Config, true> {
   static constexpr int kBytes = 1, kKeys = Config::tile_n, kColumns = Config::columns;
   static_assert(kKeys <= 128 && Config::depth <= 128, "what wgmma may sum");
@@ -143,8 +143,9 @@ template <class Config> struct span_products<Config, true> {
       sums[i] = sums[i] + of_span[i];
   }
 
-  /// The 128 threads of a warpgroup turn the values of `raw` (SlabV) into `turned`: those from `keys` on, which have no
-  /// weight, are 0. A thread turns four keys of four columns at a time; neighbours read and write different banks.
+  /// The 128 threads of a warpgroup turn the values of `raw` (SlabV) into `turned`: those from
+  /// `keys` on, which have no weight, are 0. A thread turns four keys of four columns at a time;
+  /// neighbours read and write different banks.
   static DLC_DEV void turn(const u8 *raw, u8 *turned, int keys) {
     const int thread = (int)threadIdx.x & 127, quad = thread & 3, four = thread >> 2 & 7,
               warp = thread >> 5;
@@ -167,7 +168,8 @@ template <class Config> struct span_products<Config, true> {
       odd = choose_bytes(rows[2], rows[3], 0x7362u);
       words[2] = choose_bytes(even, odd, 0x5410u);
       words[3] = choose_bytes(even, odd, 0x7632u);
-      // Columns that are a multiple of 4 apart have lines in the same banks: each pair of these begins with another one.
+      // Columns that are a multiple of 4 apart have lines in the same banks: each pair of these
+      // begins with another one.
       const int turns = four >> 1;
 #pragma unroll
       for (int t = 0; t < 4; ++t) {

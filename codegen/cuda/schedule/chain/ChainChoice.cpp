@@ -86,8 +86,8 @@ static bool fitsChain(dlx::PlanAttr plan) {
   return rows.isAcross || rows.threads <= 32 || rows.threads == kThreads;
 }
 
-/// Whether all tensors of the kernel have one shape, also those that no launch passes: a constant may be repeated
-/// as often as a symbol says.
+/// Whether all tensors of the kernel have one shape, also those that no launch passes: a constant
+/// may be repeated as often as a symbol says.
 static bool isStatic(dlx::KernelOp kernel) {
   auto hasStaticShape = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);

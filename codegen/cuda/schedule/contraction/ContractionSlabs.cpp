@@ -101,7 +101,8 @@ SmallVector<dlx::PlanAttr> SlabSchedule::plans() const {
   return all;
 }
 
-/// Registers of a thread that a ring needs at most where a lane has so many totals; with more it spills in so few.
+/// Registers of a thread that a ring needs at most where a lane has so many totals; with more it
+/// spills in so few.
 static constexpr int64_t kMostRegisters = 128, kFewTotals = 32;
 
 void SlabSchedule::run(const ProductTile &tile) {
@@ -163,7 +164,8 @@ void SlabSchedule::run(const ProductTile &tile) {
              inY = k.ceilDiv(columns.extent, tile.n);
   if (rowTiles > 0)
     std::tie(inX, inY) = std::pair(inX * inY, k.math.constant(1));
-  // Without a number of blocks, ptxas saves registers for more than shared memory has room for, and spills.
+  // Without a number of blocks, ptxas saves registers for more than shared memory has room for,
+  // and spills.
   int64_t blocks = k.gpu().sharedBytes / tile.sharedBytes(elementBytes);
   int64_t totals = tile.m * tile.n * tile.warpsK / tile.threads();
   if (totals <= kFewTotals && blocks * tile.threads() * kMostRegisters <= k.gpu().registers)

@@ -446,8 +446,8 @@ TEST_P(WgmmaAttentionTest, Masks) {
     check({rows, 3}, toleranceOf("bf16"));
 }
 
-// e4m3: weights of 256 in all, rounded to 4 bits. Rows and keys that end anywhere in a span, heads of half a line and of
-// a whole one.
+// e4m3: weights of 256 in all, rounded to 4 bits. Rows and keys that end anywhere in a span, heads
+// of half a line and of a whole one.
 TEST_P(WgmmaAttentionTest, Float8) {
   for (auto [depth, columns, keys] :
        {std::tuple(64, 64, "150"), std::tuple(128, 128, "768"), std::tuple(64, 128, "1"),
