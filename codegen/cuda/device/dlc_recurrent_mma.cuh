@@ -39,8 +39,13 @@ template <class Config> struct state_tiles {
   static constexpr int kSources = layer_of<Config>::kSources;
   static constexpr int kTeam = kWarps / kSources;                   // warps of one source
   static constexpr int kOfTeam = kChunks < kTeam ? kChunks : kTeam; // of these, that have sums
-  /// Floats of a line of sums: an odd multiple of eight, for the banks of shared memory.
-  static constexpr int kStride = Config::row_tiles % 2 ? kRows : kRows + 8;
+  /// Where the sum of a line and a row lies among those of a warp. Rows change their places so that
+  /// neither the 4 lines and 8 rows that half of a warp stores, nor 32 sums of neighbouring lines and
+  /// rows, which a warp loads, share a bank of shared memory.
+  static DLC_DEV int sum_at(int line, int row) {
+    const int far = kRows == 8 ? 0 : kRows == 16 ? (line >> 1 & 1) << 3 : (line & 3) << 3;
+    return line * kRows + (row ^ (far | (line >> 2 & 1) << 2 | (line >> 3 & 1) << 1));
+  }
   /// Chunks whose states a warp asks for at once: 4 KiB, 32 KiB of a block, which is more than
   /// arrives in the latency of the second-level cache.
   static constexpr int kOfWarp = (kChunks + kTeam - 1) / kTeam;
@@ -254,11 +259,10 @@ DLC_DEV void multiply_pass(const states_pass<Config> &pass, const own_columns<T>
     for (int i = 0; i < Config::line_tiles; ++i)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        int line =
-            (source * Tiles::kOfTeam + member) * Tiles::kLines + i * 16 + half * 8 + (lane >> 2);
+        float *own_part = parts + (source * Tiles::kOfTeam + member) * Tiles::kLines * Tiles::kRows;
 #pragma unroll
         for (int j = 0; j < Config::row_tiles; ++j)
-          store(parts + line * Tiles::kStride + j * 8 + (lane & 3) * 2,
+          store(own_part + Tiles::sum_at(i * 16 + half * 8 + (lane >> 2), j * 8 + (lane & 3) * 2),
                 vec<float, 2>{sums[i][j][2 * half], sums[i][j][2 * half + 1]});
       }
   }
@@ -279,10 +283,8 @@ DLC_DEV void multiply_pass(const states_pass<Config> &pass, const own_columns<T>
 #pragma unroll
         for (int part = 0; part < Tiles::kOfTeam; ++part)
           totals[from * Config::groups + group] +=
-              parts[((from * Tiles::kOfTeam + part) * Tiles::kLines + group * Tiles::kColumns +
-                     column) *
-                        Tiles::kStride +
-                    row];
+              parts[(from * Tiles::kOfTeam + part) * Tiles::kLines * Tiles::kRows +
+                    Tiles::sum_at(group * Tiles::kColumns + column, row)];
     float value = finish(pass.row + row, (Index)(pass.column + column), totals, prior);
     next[(pass.row + row) * Config::stored + pass.column + column] = from_f<T>(value);
   }

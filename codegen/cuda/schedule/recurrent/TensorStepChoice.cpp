@@ -43,8 +43,7 @@ int64_t TensorStep::stagedBytes(const StepShape &shape) const {
   int64_t parts = std::max(partsOf(shape.outputs), partsOf(shape.outputs, shape.sourcesOfLayer()));
   if (shape.hasProjection)
     parts = std::max(parts, partsOf(shape.units));
-  int64_t stride = 8 * (rowTiles % 2 ? rowTiles : rowTiles + 1);
-  return parts * 16 * lineTiles * stride * 4;
+  return parts * 16 * lineTiles * 8 * rowTiles * 4;
 }
 
 double clocksOfTensorStep(const StepShape &shape, const TensorStep &step, const GpuModel &gpu) {
