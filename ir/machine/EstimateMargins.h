@@ -13,6 +13,9 @@ struct EstimateMargins {
   double change = 0.8;
   /// The same of one launch in place of several: that the others take a launch each is certain.
   double chain = 0.9;
+  /// The same of a product whose warpgroups take tiles in turn: it brings and multiplies the same
+  /// slabs, and no GPU has timed it.
+  double pingpong = 0.95;
   /// Times the best plan's time above which a plan is looked for that serves some shapes alone ...
   double part = 1.05;
   /// ... and what each of these parts has to gain, as a share of the time, for its text and its

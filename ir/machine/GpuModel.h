@@ -74,9 +74,10 @@ struct ScheduleRates {
       gatheredBytes; ///< bytes a clock that 128 threads of a multiprocessor copy from an image ...
   double gatheredElements; ///< elements a clock of less than 4 bytes that threads copy one by one
   double gatherBegins;     ///< ... and clocks in which they find the rows of a tile
-  double blockMeeting;     ///< clocks in which the threads of a block meet ...
-  double clusterMeeting;   ///< ... and the blocks of a cluster
-  double sparseProducts;   ///< products of sparse tensor cores in the time of one of others
+  double finishesAlone; ///< times in which one warpgroup finishes a tile's totals, over that of two
+  double blockMeeting;  ///< clocks in which the threads of a block meet ...
+  double clusterMeeting; ///< ... and the blocks of a cluster
+  double sparseProducts; ///< products of sparse tensor cores in the time of one of others
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
   double floatUnits;  ///< of tiles of floats
@@ -179,9 +180,10 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// by threads reach in contract_mma (`mma.bytes`); rows are found in some 150 instructions of a
 /// warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
 /// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
-/// `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128 a
-/// clock. `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by whole
-/// kernels, which copies bound, too.
+/// `finishesAlone`: a scheduler has one warp of a warpgroup, whose steps wait for each other, where
+/// two fill each other's waits; issue alone would say 1. `gatheredElements`: an element takes 33
+/// instructions of a lane, four schedulers issue 128 a clock. `sparseProducts`: the hardware has
+/// twice the rate; others reach 1.2 times by whole kernels, which copies bound, too.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -211,6 +213,7 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .gatheredBytes = 32,
                                                  .gatheredElements = 4,
                                                  .gatherBegins = 500,
+                                                 .finishesAlone = 1.5,
                                                  .blockMeeting = 40,
                                                  .clusterMeeting = 250,
                                                  .sparseProducts = 1.6,

@@ -39,7 +39,7 @@ inline std::vector<MeasuredTile> readMeasuredTiles(std::istream &file) {
     ProductShape shape = {m, n, k, 1, 2};
     if (unit == "wgmma") {
       for (WgmmaTile tile : wgmmaTiles())
-        if (tile.n == tileN && tile.parts == parts) {
+        if (tile.n == tileN && tile.parts == parts && !tile.pingpong) {
           tile.stages = stages;
           rows.push_back({shape, tile, microseconds});
         }

@@ -6,8 +6,10 @@
 // the two others multiply them with wgmma, 64 rows of the tile each. The rows of one operand may be
 // an image under a window, which all threads of the first warpgroup gather (dlc_gather.cuh). Blocks
 // stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
-// last one leave. Or the blocks of a cluster share a tile, each a part of k. Totals pass through
-// shared memory (dlc_totals90.cuh), so that the epilogue is called from one place, on vectors.
+// last one leave. With pingpong the two others take tiles in turn, all rows of each, so that the
+// totals of one tile leave while the next one is multiplied. Or the blocks of a cluster share a
+// tile, each a part of k. Totals pass through shared memory (dlc_totals90.cuh), so that the
+// epilogue is called from one place, on vectors.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_gather.cuh"
@@ -149,7 +151,8 @@ private:
 /// mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks. With a Share
 /// of cluster_depth the grid has a cluster for each tile, and `chunk` is `tile_n`. `early`: the
 /// operand, 1 for A and 2 for B, that no kernel writes, weights: its first slabs are brought before
-/// the grids before this one have ended. 0: neither.
+/// the grids before this one have ended. 0: neither. `pingpong` (floats, 128 columns at most): 1
+/// where a warpgroup has a tile by itself.
 ///
 /// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the
 /// maps' matrices. Then `finish` is told the batch first. A box that reaches beyond a product's
@@ -166,6 +169,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
                 kVector = Config::vector, kChunk = Config::chunk, kPitch = totals_pitch(kChunk);
   constexpr bool kGathers = A::kGathers != 0 || B::kGathers != 0;
   constexpr int kEarly = Config::early;
+  constexpr bool kPingpong = Config::pingpong != 0;
+  static_assert(!kPingpong || (Share::kParts == 1 && kTileN <= 128), "registers of a tile");
   static_assert(kEarly == 0 || (kEarly == 1 ? A::kGathers : B::kGathers) == 0, "TMA brings it");
   constexpr u32 kMapped =
       (A::kGathers != 0 ? 0 : SlabA::kBytes) + (B::kGathers != 0 ? 0 : SlabB::kBytes); // of a stage
@@ -183,11 +188,15 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
 #pragma unroll 1
     for (int stage = 0; stage < kStages; ++stage) {
       mbar_init(full + stage, kGathers ? 1 + 4 : 1); // TMA, and each warp that gathers
-      mbar_init(empty + stage, Sums::kCounts ? 8 : 2);
+      mbar_init(empty + stage, Sums::kCounts ? 8 : kPingpong ? 1 : 2);
     }
     if constexpr (Sums::kZeroA != 0) {
       mbar_init(empty + kStages, 128);
       mbar_init(empty + kStages + 1, 128);
+    }
+    if constexpr (kPingpong) {
+      mbar_init(empty + kStages, 1);
+      mbar_init(empty + kStages + 1, 1);
     }
     mbar_fence_init();
   }
@@ -227,7 +236,11 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     stage = stage + 1 == kStages ? 0 : stage + 1;
   };
 
+  // A tile's 128 rows of 128 totals leave no room in the registers that each thread begins with.
+  constexpr bool kMovesRegisters = kPingpong && kTileN == 128;
   if (group == 0) {
+    if constexpr (kMovesRegisters)
+      reg_dealloc<kGathers ? 56 : 40>();
     if (!kGathers && thread != 0)
       return;
     late_arrivals<kStages> arrivals;
@@ -260,7 +273,9 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     return;
   }
 
-  const int first = (group - 1) * 64, warp = (thread >> 5) - 4;
+  if constexpr (kMovesRegisters)
+    reg_alloc<kGathers ? 224 : 232>();
+  const int first = kPingpong ? 0 : (group - 1) * 64, warp = (thread >> 5) - 4;
   Total *totals = all_totals + warp * 16 * kPitch;
   // A warpgroup's products are done together; what warps read besides they tell one by one.
   const bool speaks = (thread & (Sums::kCounts ? 31 : 127)) == 0;
@@ -273,15 +288,41 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   u64 *met = empty + kStages;
   Sums sums(column_sums_room{met + group - 1, reinterpret_cast<i32 *>(met + 2) +
                                                   (group - 1) * 2 * max(kTileN, 128)});
+  // Slabs come in the order of the tiles. A warpgroup passes over those of the other one's tile,
+  // and waits at `met` until the other one has seen them all: a stage tells the phase that it is in
+  // from the one before alone.
+  auto skip_tile = [&] {
+    const Index to = stage + steps;
+    phase ^= (u32)(to / kStages & 1);
+    stage = (int)(to % kStages);
+  };
+  auto give_turn = [&] {
+    if (speaks)
+      mbar_arrive(met + 2 - group);
+  };
+  Index tile = first_tile;
+  u32 met_phase = group == 2 ? 0 : 1; // the first warpgroup begins
+  if (kPingpong && group == 2) {
+    tile += turn;
+    skip_tile();
+  }
 #pragma unroll 1
-  for (Index tile = first_tile; tile < tiles; tile += turn) {
+  for (; tile < tiles; tile += kPingpong ? 2 * turn : turn) {
     Index batch, tile_m, tile_n;
     place(tile, batch, tile_m, tile_n);
+    if constexpr (kPingpong) {
+      mbar_wait(met + group - 1, met_phase);
+      met_phase ^= 1;
+    }
+    if (kPingpong && steps == 0)
+      give_turn();
     sums.begin();
     int last = 0;
 #pragma unroll 1
     for (Index step = 0; step < steps; ++step) {
       mbar_wait(full + stage, phase);
+      if (kPingpong && step + 1 == steps)
+        give_turn();
       sums.template multiply<A, B>(stages_a + stage * SlabA::kBytes,
                                    stages_b + stage * SlabB::kBytes, first);
       if constexpr (Sums::kInFlight == 0)
@@ -294,6 +335,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     sums.end();
     if (Sums::kInFlight != 0 && steps > 0)
       free_stage(last);
+    if constexpr (kPingpong)
+      skip_tile();
 
     const Index m0 = tile_m * kTileM, n0 = tile_n * kTileN;
     auto give = [&](int row, int column, const vec<Total, kVector> &total) {
@@ -307,7 +350,7 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     };
     if constexpr (Share::kParts > 1) {
       static_assert(kChunk == kTileN, "the totals of a tile lie in shared memory at once");
-      store_totals<kTileN, kTileN>(totals, sums.d, 0, lane);
+      store_totals<kTileN, kTileN>(totals, sums.d[0], 0, lane);
       cluster_barrier(); // all totals are there
       sum_totals<Share::kParts, kTileN, kVector>(all_totals, thread - 128, give);
       cluster_leave();

@@ -1,8 +1,8 @@
 //===- dlc_sums90.cuh - slabs multiplied by wgmma -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The totals that a warpgroup of contract_wgmma holds, 64 rows of a tile, and how it multiplies a
-// slab onto them: in floats of 16 bits or tf32, in bytes, or in e4m3.
+// The totals that a warpgroup of contract_wgmma holds, 64 rows of a tile or all 128, and how it
+// multiplies a slab onto them: in floats of 16 bits or tf32, in bytes, or in e4m3.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_totals.cuh"
@@ -25,24 +25,33 @@ template <class T, int COUNT> DLC_DEV void clear_totals(T (&totals)[COUNT]) {
     totals[i] = T(0);
 }
 
-/// N columns of floats. A and B have the slabs, as of contract_wgmma.
+/// N columns of floats, of 64 rows or, with the config's pingpong, of 128: a warpgroup's whole
+/// tile. A and B have the slabs, as of contract_wgmma.
 template <class Config, int N, int KIND = number_kind<Config>()> struct wgmma_sums {
   using Total = float;
   /// kInFlight: slabs that are still multiplied after `multiply`. kCounts: threads read slabs, too.
-  enum { kInFlight = 1, kCounts = 0, kZeroA = 0, kZeroB = 0 };
+  /// kParts: of 64 rows.
+  enum { kInFlight = 1, kCounts = 0, kZeroA = 0, kZeroB = 0, kParts = Config::pingpong ? 2 : 1 };
 
-  float d[N / 2];
+  float d[kParts][N / 2];
 
   DLC_DEV explicit wgmma_sums(column_sums_room) {}
-  DLC_DEV void begin() { clear_totals(d); }
+  DLC_DEV void begin() {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+      clear_totals(d[part]);
+  }
   /// Multiplies the rows from `first` on by all columns.
   template <class A, class B>
   DLC_DEV void multiply(const u8 *stage_a, const u8 *stage_b, int first) {
     wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < 4; ++kk)
-      wgmma<typename Config::type, N, A::kAlongRows != 0, B::kAlongRows != 0>(
-          d, A::slab::at(stage_a, first, kk), B::slab::at(stage_b, 0, kk), true);
+#pragma unroll
+      for (int part = 0; part < kParts; ++part)
+        wgmma<typename Config::type, N, A::kAlongRows != 0, B::kAlongRows != 0>(
+            d[part], A::slab::at(stage_a, first + part * 64, kk), B::slab::at(stage_b, 0, kk),
+            true);
     wgmma_commit();
     // One slab stays in work; the one before it is free.
     wgmma_wait<1>();
@@ -59,14 +68,14 @@ template <class Config, int N, int KIND = number_kind<Config>()> struct wgmma_su
 /// the first part is rarely above a hundredth of that, since errors of 34 terms are not all full.
 template <class Config, int N> struct wgmma_sums<Config, N, kFloat8> {
   using Total = float;
-  enum { kInFlight = 0, kCounts = 0, kZeroA = 0, kZeroB = 0 };
+  enum { kInFlight = 0, kCounts = 0, kZeroA = 0, kZeroB = 0, kParts = 1 };
 
-  float d[N / 2], of_slab[N / 2];
+  float d[1][N / 2], of_slab[N / 2];
 
   DLC_DEV explicit wgmma_sums(column_sums_room) {
     clear_totals(of_slab); // the first product of a slab writes over it
   }
-  DLC_DEV void begin() { clear_totals(d); }
+  DLC_DEV void begin() { clear_totals(d[0]); }
   template <class A, class B>
   DLC_DEV void multiply(const u8 *stage_a, const u8 *stage_b, int first) {
     wgmma_fence();
@@ -79,7 +88,7 @@ template <class Config, int N> struct wgmma_sums<Config, N, kFloat8> {
     wgmma_arrived(of_slab);
 #pragma unroll
     for (int i = 0; i < N / 2; ++i)
-      d[i] += of_slab[i];
+      d[0][i] += of_slab[i];
   }
   DLC_DEV void end() {}
 };
@@ -91,6 +100,7 @@ template <class Config, int N> struct wgmma_sums<Config, N, kBytes> {
   using Total = i32;
   enum {
     kInFlight = 1,
+    kParts = 1,
     kZeroA = Config::zero_a,
     kZeroB = Config::zero_b,
     kCounts = Config::zero_a != 0 || Config::zero_b != 0
@@ -100,14 +110,14 @@ template <class Config, int N> struct wgmma_sums<Config, N, kBytes> {
   static constexpr int kOwn = N < 128 ? 1 : N / 128, kSharers = N < 128 ? 128 / N : 1;
   static_assert(kZeroA == 0 || kZeroB == 0, "one operand alone has a zero point");
 
-  i32 d[N / 2];
+  i32 d[1][N / 2];
   i32 of_row = 0, of_columns[kZeroA != 0 ? kOwn : 1] = {};
   column_sums_room room;
   u32 tile = 0; // counted from the first of this block
 
   DLC_DEV explicit wgmma_sums(column_sums_room room) : room(room) {}
   DLC_DEV void begin() {
-    clear_totals(d);
+    clear_totals(d[0]);
     of_row = 0;
 #pragma unroll
     for (int own = 0; own < (kZeroA != 0 ? kOwn : 1); ++own)
@@ -118,7 +128,7 @@ template <class Config, int N> struct wgmma_sums<Config, N, kBytes> {
     wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < 4; ++kk)
-      wgmma_bytes<kSignedA, kSignedB, N>(d, A::slab::at(stage_a, first, kk),
+      wgmma_bytes<kSignedA, kSignedB, N>(d[0], A::slab::at(stage_a, first, kk),
                                          B::slab::at(stage_b, 0, kk), true);
     wgmma_commit();
     count(stage_a, stage_b, first);
@@ -166,8 +176,8 @@ private:
         i32 less = mul_wrap(shfl(sum, (half * 8 + (lane >> 2)) * 2), (i32)kZeroB);
 #pragma unroll
         for (int i = half * 2; i < N / 2; i += 4) {
-          d[i] = sub_wrap(d[i], less);
-          d[i + 1] = sub_wrap(d[i + 1], less);
+          d[0][i] = sub_wrap(d[0][i], less);
+          d[0][i + 1] = sub_wrap(d[0][i + 1], less);
         }
       }
     }
@@ -189,7 +199,7 @@ private:
         }
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-          d[j * 4 + e] = sub_wrap(d[j * 4 + e], mul_wrap(pair[e & 1], (i32)kZeroA));
+          d[0][j * 4 + e] = sub_wrap(d[0][j * 4 + e], mul_wrap(pair[e & 1], (i32)kZeroA));
       }
     }
   }

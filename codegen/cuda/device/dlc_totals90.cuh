@@ -32,27 +32,30 @@ DLC_DEV void store_totals(Total *totals, const Total (&d)[N / 2], int chunk, int
     }
 }
 
-/// The totals of a warp's 16 rows and N columns, as an accumulator of wgmma has them, on their way
-/// through `totals` of shared memory: calls `visit(row, column, VECTOR totals)` for several vectors in
-/// a row, so that what it reads is on its way for all of them at once.
-template <int N, int CHUNK, int VECTOR, class Total, class Visit>
-DLC_DEV void give_totals(const Total (&d)[N / 2], Total *totals, int lane, const Visit &visit) {
+/// The totals of a warp's 16 rows of each of PARTS times 64 rows, and N columns, as accumulators of
+/// wgmma have them, on their way through `totals` of shared memory: calls `visit(row, column,
+/// VECTOR totals)` for several vectors in a row, so that what it reads is on its way for all of
+/// them at once.
+template <int N, int CHUNK, int VECTOR, int PARTS, class Total, class Visit>
+DLC_DEV void give_totals(const Total (&d)[PARTS][N / 2], Total *totals, int lane,
+                         const Visit &visit) {
   constexpr int kPitch = totals_pitch(CHUNK), kTurns = 16 * CHUNK / VECTOR / 32,
-                kUnroll = kTurns < 4 ? kTurns : 4;
+                kUnroll = kTurns < 4 ? kTurns : 4, kChunks = N / CHUNK;
   static_assert(16 * CHUNK / VECTOR % 32 == 0, "each lane has as many vectors");
 #pragma unroll 1
-  for (int chunk = 0; chunk < N / CHUNK; ++chunk) {
+  for (int chunk = 0; chunk < PARTS * kChunks; ++chunk) {
     // Registers have no index: each chunk's own are named in a branch of its own.
 #pragma unroll
-    for (int c = 0; c < N / CHUNK; ++c)
+    for (int c = 0; c < PARTS * kChunks; ++c)
       if (c == chunk)
-        store_totals<N, CHUNK>(totals, d, c, lane);
+        store_totals<N, CHUNK>(totals, d[c / kChunks], c % kChunks, lane);
     warp_barrier();
 #pragma unroll kUnroll
     for (int turn = 0; turn < kTurns; ++turn) {
       int i = turn * 32 + lane;
       int row = i / (CHUNK / VECTOR), column = i % (CHUNK / VECTOR) * VECTOR;
-      visit(row, chunk * CHUNK + column, load_totals<VECTOR>(totals + row * kPitch + column));
+      visit(chunk / kChunks * 64 + row, chunk % kChunks * CHUNK + column,
+            load_totals<VECTOR>(totals + row * kPitch + column));
     }
     warp_barrier();
   }

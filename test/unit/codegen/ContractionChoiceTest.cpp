@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
+#include "ir/machine/EstimateMargins.h"
 #include "test/bench/MeasuredTiles.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +64,9 @@ TEST(ContractionChoiceTest, GatheredOperands) {
     EXPECT_EQ(chosen.gathered, Gathered::rows);
     EXPECT_EQ(chosen.taps, c.taps);
     for (const WgmmaTile &tile : wgmmaTiles()) {
-      EXPECT_LE(estimatedClocks(chosen, c.shape), estimatedClocks(tile.fedAs(gathers), c.shape));
+      double clocks = estimatedClocks(tile.fedAs(gathers), c.shape);
+      EXPECT_LE(estimatedClocks(chosen, c.shape),
+                tile.pingpong ? clocks / kMargins.pingpong : clocks);
       EXPECT_GE(estimatedClocks(tile.fedAs(once), c.shape), estimatedClocks(tile, c.shape));
     }
   }
@@ -99,6 +102,36 @@ TEST(ContractionChoiceTest, ClustersShareTiles) {
     EXPECT_EQ(whole.parts, 1) << c.what;
     EXPECT_LE(estimatedClocks(tile, c.shape), estimatedClocks(whole, c.shape)) << c.what;
   }
+}
+
+// Many tiles whose totals take long to finish, or few slabs: totals leave while the next tile is
+// multiplied. One tile a block gains nothing; bytes and single slabs cannot.
+TEST(ContractionChoiceTest, WarpgroupsTakeTilesInTurn) {
+  ProductShape gelu = {6304, 3072, 768, 1, 2};
+  gelu.finishing = 12;
+  ProductShape bytes = gelu;
+  bytes.elementBytes = 1;
+  struct Product {
+    const char *what;
+    ProductShape shape;
+    bool inTurn;
+  };
+  for (const Product &c :
+       {Product{"gelu of ViT-B/16 at batch 32", gelu, true},
+        Product{"its first projection", {6304, 2304, 768, 1, 2}, true},
+        Product{"long sums", {4096, 4096, 16384, 1, 2}, false},
+        Product{"one tile a block", {1024, 1024, 2048, 1, 2}, false},
+        Product{"one slab", {100352, 256, 64, 1, 2}, false}, Product{"bytes", bytes, false}}) {
+    WgmmaTile tile = chooseWgmmaTile(c.shape, {}, true);
+    EXPECT_EQ(tile.pingpong, c.inTurn) << c.what;
+    EXPECT_TRUE(std::isfinite(estimatedClocks(tile, c.shape))) << c.what;
+  }
+  // What one warpgroup finishes while the other one multiplies takes no time of its own.
+  ProductShape quick = gelu;
+  quick.finishing = 0;
+  WgmmaTile inTurn = chooseWgmmaTile(gelu, {}, true), together = wgmmaTiles()[1];
+  EXPECT_LT(estimatedClocks(inTurn, gelu) - estimatedClocks(inTurn, quick),
+            0.6 * (estimatedClocks(together, gelu) - estimatedClocks(together, quick)));
 }
 
 TEST(ContractionChoiceTest, TilesOfWgmmaFit) {

@@ -342,7 +342,8 @@ DLC_DEV void attention_wgmma(typename Config::index heads, typename Config::inde
     for (int i = 0; i < kColumns / 2; ++i)
       sums[i] = sums[i] * total[i >> 1 & 1];
     give_totals<kColumns, Config::chunk, kVector>(
-        sums, totals, lane, [&](int row, int column, const vec<float, kVector> &y) {
+        reinterpret_cast<const float (&)[1][kColumns / 2]>(sums), totals, lane,
+        [&](int row, int column, const vec<float, kVector> &y) {
           Index m = m0 + (warp & 3) * 16 + row;
           if (m < rows && (Config::width == kColumns || column < Config::width))
             finish(head, m, (Index)column, y);

@@ -14,11 +14,20 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Wide tiles read less; the widest has room for fewer columns of totals.
+static constexpr WgmmaTile takenInTurn(int64_t n, int64_t stages, int64_t chunk) {
+  WgmmaTile tile = {n, stages, chunk};
+  tile.pingpong = true;
+  return tile;
+}
+
+/// Wide tiles read less; the widest has room for fewer columns of totals, and in registers for
+/// those of 64 rows alone.
 static constexpr WgmmaTile kWgmmaTiles[] = {
-    {256, 4, 32},     {128, 4, 64},     {64, 6, 64},      {128, 4, 128, 2}, {128, 4, 128, 3},
-    {128, 4, 128, 4}, {128, 4, 128, 5}, {128, 4, 128, 6}, {128, 4, 128, 8}, {64, 6, 64, 2},
-    {64, 6, 64, 3},   {64, 6, 64, 4},   {64, 6, 64, 5},   {64, 6, 64, 6},   {64, 6, 64, 8}};
+    {256, 4, 32},           {128, 4, 64},     {64, 6, 64},      takenInTurn(128, 5, 64),
+    takenInTurn(64, 7, 64), {128, 4, 128, 2}, {128, 4, 128, 3}, {128, 4, 128, 4},
+    {128, 4, 128, 5},       {128, 4, 128, 6}, {128, 4, 128, 8}, {64, 6, 64, 2},
+    {64, 6, 64, 3},         {64, 6, 64, 4},   {64, 6, 64, 5},   {64, 6, 64, 6},
+    {64, 6, 64, 8}};
 
 /// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
 /// each turn of the ring waits for memory: their tiles take long slabs, which several warps share.
@@ -153,13 +162,17 @@ static double clocksOfCluster(const WgmmaTile &tile, const RingRates &rates) {
 }
 
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+  const int64_t depth = 128 / shape.elementBytes; // of a slab
   // Totals of a slab and of all slabs before it are both in registers.
   if (shape.isFloat8 && tile.n > WgmmaTile::mostOfFloat8)
+    return std::numeric_limits<double>::infinity();
+  // Bytes are summed otherwise, and ptxas does the products of 128 rows one by one where there is
+  // no loop over slabs.
+  if (tile.pingpong && (shape.elementBytes == 1 || shape.k <= depth))
     return std::numeric_limits<double>::infinity();
   const RingRates &rates = gpu.wgmma;
   int64_t tiles =
       divideCeilSigned(shape.m, WgmmaTile::m) * divideCeilSigned(shape.n, tile.n) * shape.batch;
-  int64_t depth = 128 / shape.elementBytes;
   double products =
       double(WgmmaTile::m * tile.n * depth) / (rates.products * 2 / double(shape.elementBytes));
   // One warpgroup adds its slab while the other one multiplies.
@@ -175,20 +188,28 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
   double gathering = double(gatheredRows * 128) / gpu.schedules.gatheredBytes;
   double step = std::max({products, copies, gathering,
                           rates.latency / double(gathers ? tile.stages / 2 : tile.stages)});
-  // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave, of which fewer
-  // columns a turn keep fewer reads of the epilogue on their way.
-  // A cluster lies within a group of multiprocessors.
+  // Blocks stay: the ring is filled once, but without pingpong nothing is multiplied while totals
+  // leave, of which fewer columns a turn keep fewer reads of the epilogue on their way. A cluster
+  // lies within a group of multiprocessors.
   int64_t atOnce = tile.parts == 1 ? gpu.multiprocessors
                                    : gpu.multiprocessors / gpu.groupOfMultiprocessors *
                                          (gpu.groupOfMultiprocessors / tile.parts);
-  double clocks =
-      rates.ends +
-      double(divideCeilSigned(tiles, atOnce)) *
-          (step * double(divideCeilSigned(divideCeilSigned(shape.k, depth), tile.parts)) +
-           (rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) +
-            clocksOfFinishing(shape, rates, gpu)) *
-               double(WgmmaTile::m * tile.n) / double(tile.parts) +
-           (gathers ? gpu.schedules.gatherBegins : 0) + clocksOfCluster(tile, rates));
+  double multiplying =
+      step * double(divideCeilSigned(divideCeilSigned(shape.k, depth), tile.parts)) +
+      (gathers ? gpu.schedules.gatherBegins : 0);
+  double finishing = (rates.total * (tile.chunk < 64 ? rates.shortTurn : 1) +
+                      clocksOfFinishing(shape, rates, gpu)) *
+                         double(WgmmaTile::m * tile.n) / double(tile.parts) +
+                     clocksOfCluster(tile, rates);
+  double rounds = double(divideCeilSigned(tiles, atOnce));
+  double clocks = rates.ends + rounds * (multiplying + finishing);
+  if (tile.pingpong) {
+    // A warpgroup finishes its tile by itself, while the other one multiplies. Together they finish
+    // no faster than both do at once.
+    double alone = finishing * gpu.schedules.finishesAlone;
+    double turn = std::max({multiplying, finishing, (multiplying + alone) / 2});
+    clocks = rates.ends + (rounds - 1) * turn + multiplying + alone;
+  }
   bool ofColumns = tile.gathered == Gathered::columns;
   double taps = double(tile.taps);
   return std::max(clocks, clocksOfBytes(shape, gpu, ofColumns ? 1 : taps, ofColumns ? taps : 1));
@@ -227,9 +248,11 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool 
   double least = estimatedClocks(best, shape);
   for (const WgmmaTile &tile : kWgmmaTiles) {
     double clocks = estimatedClocks(tile.fedAs(fed), shape);
-    // The tiles of one block come first.
-    bool splits = tile.parts > 1 && best.parts == 1;
-    if ((tile.parts > 1 && !maySplit) || clocks >= least * (splits ? kMargins.change : 1))
+    // The tiles of one block come first, and those that all its warpgroups share.
+    double margin = tile.parts > 1 && best.parts == 1 ? kMargins.change
+                    : tile.pingpong && !best.pingpong ? kMargins.pingpong
+                                                      : 1;
+    if ((tile.parts > 1 && !maySplit) || clocks >= least * margin)
       continue;
     best = tile.fedAs(fed);
     least = clocks;

@@ -71,6 +71,9 @@ struct WgmmaTile {
   /// The operand, 1 of the rows and 2 of the columns, that is weights: its first slabs are brought before the kernels before
   /// this one have ended. 0: neither.
   int64_t early = 0;
+  /// The two warpgroups that multiply take tiles in turn: the totals of one leave while the other
+  /// one multiplies.
+  bool pingpong = false;
 
   /// The same tile for operands that come as those of `other` do.
   WgmmaTile fedAs(const WgmmaTile &other) const {
@@ -81,11 +84,12 @@ struct WgmmaTile {
     return fed;
   }
 
-  /// Bytes of shared memory: stages, totals of eight warps, and mbarriers. `addsColumns`: also the
-  /// sums of columns of two tiles in each of two warpgroups.
+  /// Bytes of shared memory: stages, totals of eight warps, and mbarriers, with pingpong two more.
+  /// `addsColumns`: also the sums of columns of two tiles in each of two warpgroups.
   int64_t sharedBytes(bool addsColumns = false) const {
     int64_t sums = addsColumns ? 2 * 8 + 4 * std::max<int64_t>(n, 128) * 4 : 0;
-    return stages * (m + n) * 128 + 8 * 16 * (chunk + 8) * 4 + 2 * stages * 8 + sums;
+    return stages * (m + n) * 128 + 8 * 16 * (chunk + 8) * 4 + (2 * stages + 2 * pingpong) * 8 +
+           sums;
   }
 };
 

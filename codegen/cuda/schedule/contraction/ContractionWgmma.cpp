@@ -111,7 +111,8 @@ dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) {
                              {"parts", tile.parts},
                              {"early", tile.early},
                              {"gathered", int64_t(tile.gathered)},
-                             {"taps", tile.taps}});
+                             {"taps", tile.taps},
+                             {"pingpong", tile.pingpong}});
 }
 
 void WgmmaSchedule::run(const WgmmaTile &tile) {
@@ -150,9 +151,9 @@ void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
   read(call, 1, image, /*rounded=*/true);
   place(call, 2, image);
   SmallVector<std::pair<StringRef, int64_t>> numbers = {
-      {"tile_n", tile.n},   {"stages", tile.stages},        {"chunk", tile.chunk},
-      {"vector", width},    {"gathers_columns", ofColumns}, {"taps", tile.taps},
-      {"early", tile.early}};
+      {"tile_n", tile.n},    {"stages", tile.stages},        {"chunk", tile.chunk},
+      {"vector", width},     {"gathers_columns", ofColumns}, {"taps", tile.taps},
+      {"early", tile.early}, {"pingpong", tile.pingpong}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
   describeBytes(numbers);
@@ -177,9 +178,9 @@ void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
   if (isBatch)
     allRoles = {roles({"batch", "m", "n", "total", "inside"}), roles({"batch"}), roles({"batch"})};
   SmallVector<std::pair<StringRef, int64_t>> numbers = {
-      {"tile_n", tile.n},        {"stages", tile.stages},   {"chunk", tile.chunk},
-      {"along_m", a->alongRows}, {"along_n", b->alongRows}, {"vector", width},
-      {"early", tile.early}};
+      {"tile_n", tile.n},        {"stages", tile.stages},    {"chunk", tile.chunk},
+      {"along_m", a->alongRows}, {"along_n", b->alongRows},  {"vector", width},
+      {"early", tile.early},     {"pingpong", tile.pingpong}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
   describeBytes(numbers);
@@ -220,7 +221,8 @@ WgmmaTile wgmmaTileOf(dlx::PlanAttr plan) {
           plan.number("parts"),
           Gathered(plan.number("gathered")),
           plan.number("taps"),
-          plan.number("early")};
+          plan.number("early"),
+          plan.number("pingpong") != 0};
 }
 
 static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {

@@ -7,9 +7,9 @@ module attributes {dl.symbols = []} {
 module @cuda {
 // CHECK: #[[GRID:map[0-9]*]] = affine_map<() -> (96, 1, 1)>
 // CHECK: dlx.kernel @long attributes {{.*}}variants = [#dlx.variant<kernel = @long_sm_90a, gpu = 90>]
-// CHECK: dlx.kernel @long_sm_90a attributes {{.*}}grid = #[[GRID]], {{.*}}schedule = "wgmma", numbers = {chunk = 64 : i64, early = 0 : i64, gathered = 0 : i64, parts = 8 : i64, stages = 6 : i64, taps = 1 : i64, tile_n = 64 : i64}
+// CHECK: dlx.kernel @long_sm_90a attributes {{.*}}grid = #[[GRID]], {{.*}}schedule = "wgmma", numbers = {chunk = 64 : i64, early = 0 : i64, gathered = 0 : i64, parts = 8 : i64, pingpong = 0 : i64, stages = 6 : i64, taps = 1 : i64, tile_n = 64 : i64}
 // TEXT-LABEL: DLC_KERNEL_CLUSTER(384, 8) dlc_long_sm_90a(
-// TEXT: enum { along_m = 0, along_n = 0, chunk = 64, early = 0, parts = 8, stages = 6, tile_n = 64, vector = 8 };
+// TEXT: enum { along_m = 0, along_n = 0, chunk = 64, early = 0, parts = 8, pingpong = 0, stages = 6, tile_n = 64, vector = 8 };
 // TEXT: dlc::contract_wgmma_split<config>(
 // TEXT-NEXT: 128, 768, 3072, &a_map, &b_map,
 dlx.kernel @long attributes {kind = #dlx.kind<contraction>} {

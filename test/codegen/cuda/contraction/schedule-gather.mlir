@@ -6,7 +6,7 @@
 // for floats, and for groups. Beside it blocks of other GPUs, and of few images, still share tiles.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
-// PLAN-DAG: @padded_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 0 : i64, gathered = 1 : i64, parts = 1 : i64, stages = {{[0-9]+}} : i64, taps = 9 : i64, tile_n = {{[0-9]+}} : i64}
+// PLAN-DAG: @padded_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 0 : i64, gathered = 1 : i64, parts = 1 : i64, pingpong = 0 : i64, stages = {{[0-9]+}} : i64, taps = 9 : i64, tile_n = {{[0-9]+}} : i64}
 // AUTO: dlx.kernel @padded attributes {{.*}}variants = [#dlx.variant<kernel = @padded_for{{[0-9]+to[0-9]+}}_sm_90a
 // AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}}_sm_90a
 // AUTO: dlx.kernel @padded_for{{[0-9]+to[0-9]+}} attributes {{.*}}schedule = "tensor_cores", numbers = {early = 0 : i64, parts = {{[2-9]}} : i64
@@ -20,7 +20,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { chunk = 64, early = 0, gathers_columns = 0, k_1 = 3, k_2 = 256, k_loops = 3, stages = 4, taps = 9, tile_n = 128, vector = 8 };
+// CHECK-NEXT:     enum { chunk = 64, early = 0, gathers_columns = 0, k_1 = 3, k_2 = 256, k_loops = 3, pingpong = 0, stages = 4, taps = 9, tile_n = 128, vector = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_wgmma_gathered<config>(
 // CHECK-NEXT:       s0 * 196, 256, 2304, &b_map, x,
@@ -57,7 +57,7 @@ dlx.kernel @padded attributes {kind = #dlx.kind<contraction>} {
   %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x256x14x14xf16, #dl.t<[s0, 256, 14, 14], order = [0, 2, 3, 1]>>, tensor<256x256x3x3xf16, #dl.t<[256, 256, 3, 3], order = [0, 2, 3, 1]>>) -> tensor<?x256x14x14xf16, #dl.t<[s0, 256, 14, 14], order = [0, 2, 3, 1]>>
   dl.yield %0 : tensor<?x256x14x14xf16, #dl.t<[s0, 256, 14, 14], order = [0, 2, 3, 1]>>
 }
-// PLAN-DAG: @points_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 0 : i64, gathered = 2 : i64, parts = 1 : i64, stages = {{[0-9]+}} : i64, taps = 1 : i64, tile_n = {{[0-9]+}} : i64}
+// PLAN-DAG: @points_sm_90a{{.*}}plan = #dlx.plan<schedule = "wgmma", numbers = {chunk = {{[0-9]+}} : i64, early = 0 : i64, gathered = 2 : i64, parts = 1 : i64, pingpong = 0 : i64, stages = {{[0-9]+}} : i64, taps = 1 : i64, tile_n = {{[0-9]+}} : i64}
 // CHECK-LABEL: {{^}}DLC_KERNEL(384) dlc_points_sm_90a(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
@@ -68,7 +68,7 @@ dlx.kernel @padded attributes {kind = #dlx.kind<contraction>} {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { chunk = 64, early = 0, gathers_columns = 1, k_loops = 1, stages = 6, taps = 1, tile_n = 64, vector = 1 };
+// CHECK-NEXT:     enum { chunk = 64, early = 0, gathers_columns = 1, k_loops = 1, pingpong = 0, stages = 6, taps = 1, tile_n = 64, vector = 1 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_wgmma_gathered<config>(
 // CHECK-NEXT:       128, s0 * 16, 64, &a_map, x,

@@ -18,7 +18,8 @@ protected:
     numbers = {{"tile_n", columns},
                {"stages", columns == 64 ? 6 : 4},
                {"chunk", columns},
-               {"parts", parts}};
+               {"parts", parts},
+               {"pingpong", 0}};
     numbers.append(more);
     load("contraction", body, 400, precision, "always");
     EXPECT_NE(text().find("dlc::contract_wgmma_split<config>"), std::string::npos) << text();

@@ -52,7 +52,7 @@ protected:
   /// `parts`: blocks that share a tile.
   void load(const ConvolutionCase &of, int64_t largest = 16, int64_t parts = 1) {
     if (numbers.empty())
-      numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", parts}};
+      numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", parts}, {"pingpong", 0}};
     CudaKernelTest::load("contraction", body(of), largest, "f32", "always");
     std::string callee = parts > 1 ? "dlc::contract_wgmma_gathered_split<config>"
                                    : "dlc::contract_wgmma_gathered<config>";
@@ -108,10 +108,12 @@ TEST_P(GatherKernelTest, StridedDilated) {
 
 // The filters begin before the grids before this one have ended.
 TEST_P(GatherKernelTest, FiltersComeEarly) {
-  numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", 1}, {"early", 2}};
+  numbers = {{"tile_n", 64}, {"stages", 6},   {"chunk", 64},
+             {"parts", 1},   {"pingpong", 0}, {"early", 2}};
   load(kUsual);
   check({8, 1}, kExact, Fill::whole);
-  numbers = {{"tile_n", 64}, {"stages", 6}, {"chunk", 64}, {"parts", 1}, {"early", 1}};
+  numbers = {{"tile_n", 64}, {"stages", 6},   {"chunk", 64},
+             {"parts", 1},   {"pingpong", 0}, {"early", 1}};
   ConvolutionCase first = kUsual;
   first.channelsFirst = true;
   load(first);
@@ -203,7 +205,7 @@ TEST_P(GatherKernelTest, WideTiles) {
                           .wide = 16};
   for (bool channelsFirst : {false, true}) {
     wide.channelsFirst = channelsFirst;
-    numbers = {{"tile_n", 256}, {"stages", 4}, {"chunk", 32}};
+    numbers = {{"tile_n", 256}, {"stages", 4}, {"chunk", 32}, {"pingpong", 0}};
     load(wide, 4096);
     EXPECT_EQ(config("tile_n"), 256) << text();
     check({1, 1}, kHalf);
@@ -237,6 +239,18 @@ TEST_P(GatherKernelTest, WhereItPays) {
   large.type = "f16";
   large.channels = 252;
   EXPECT_FALSE(hasGatheredKernel(large, 64, "f32"));
+}
+
+// Each warpgroup that multiplies has tiles of its own, whose slabs all warps of the first one
+// bring.
+TEST_P(GatherKernelTest, TilesInTurn) {
+  for (int tile : {64, 128}) {
+    numbers = {{"tile_n", tile}, {"stages", 5}, {"chunk", 64}, {"parts", 1}, {"pingpong", 1}};
+    load(kUsual);
+    EXPECT_EQ(config("pingpong"), 1) << text();
+    for (int64_t images : {0, 1, 4, 9})
+      check({images, 1}, kExact, Fill::whole);
+  }
 }
 
 /// The kernel with a part of a header taken out.

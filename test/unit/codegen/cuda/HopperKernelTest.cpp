@@ -79,7 +79,7 @@ TEST_P(HopperKernelTest, ManyTiles) {
 
 // What large products take: wide tiles, whose totals leave in several turns.
 TEST_P(HopperKernelTest, WideTiles) {
-  numbers = {{"tile_n", 256}, {"stages", 4}, {"chunk", 32}};
+  numbers = {{"tile_n", 256}, {"stages", 4}, {"chunk", 32}, {"pingpong", 0}};
   linear("bf16", 1016, 72, "f32", 50000);
   EXPECT_EQ(config("tile_n"), 256) << text();
   check({130, 1}, kBrain);
