@@ -86,7 +86,7 @@ def schedules(tally, turn):
     os.makedirs(folder)
     program = os.path.join(BUILD, "bin", "unit", "unit-codegen-cuda")
     with tally.cases.case("the schedules' tests print kernels"):
-        run = subprocess.run([program, "--gtest_filter=*/0"], capture_output=True, text=True,
+        run = subprocess.run([program, "--gtest_filter=*/0-*Planted*"], capture_output=True, text=True,
                              env=dict(os.environ, DLC_DUMP_KERNELS=folder))
         if run.returncode or not os.listdir(folder):
             raise Failure(f"exit status {run.returncode}\n{run.stdout[-1500:]}")

@@ -33,7 +33,8 @@ struct alignas(64) TensorMap {
 class CudaKernelTest : public CheckedTest {
 protected:
   /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, `largest`] and s1 in [1, 4].
-  /// With DLC_DUMP_KERNELS set, the text is also written into the folder `kind` of that folder.
+  /// With DLC_DUMP_KERNELS set, the text is also written into the folder `kind` of that folder, and
+  /// `check` runs nothing.
   /// `hopper` "always": the kernel for sm_90a, which there must be.
   void load(const std::string &kind, const std::string &body, int64_t largest = 200,
             const std::string &precision = "f32", const std::string &hopper = "never");
