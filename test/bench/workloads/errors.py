@@ -3,30 +3,64 @@
 
     errors.py [--kernels] [NAME...]    the workloads whose names contain one; --kernels prints each kernel
 
-Each workload is compiled here. A kernel is compared where it runs by the schedule and the numbers of the measured one in its place; the
-others are counted as left out. Kernels of less than a microsecond are left out, too: events do not measure them."""
+Each workload is compiled here. Where a kernel would run by another plan now, it is compiled once more by the one that was measured.
+What cannot run by that any more, or is fused otherwise, is counted as left out; so are kernels of less than a microsecond, which events do
+not measure."""
 import argparse
 import collections
 import math
 import os
+import re
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import estimates  # noqa: E402
 import table  # noqa: E402
+from cases import Failure  # noqa: E402
 
 LEAST = 1.0  # microseconds
-# Numbers that plans did not have yet when they were measured, with what they were then. `early` says what a kernel does before those
-# before it have ended, which changes no time of its own.
-DEFAULTS, IGNORED = {"parts": "1", "gathered": "0", "taps": "1"}, "early"
+# Numbers that plans did not have yet when they were measured, with what they were then, by schedule. `early` says what a kernel does
+# before those before it have ended, which changes no time of its own.
+DEFAULTS, IGNORED = {"wgmma": {"parts": "1", "gathered": "0", "taps": "1", "pingpong": "0"}, "attention_tensor_cores": {"parts": "1"}}, "early"
 
 
-def plan_of(schedule, numbers):
-    """The plan, to be compared with those of other versions."""
-    given = dict(number.split("=") for number in numbers.split())
-    given.pop(IGNORED, None)
-    return schedule, {name: value for name, value in given.items() if DEFAULTS.get(name) != value}
+def plan_of(plan):
+    """(schedule, numbers), to be compared with those of other versions."""
+    numbers = {**DEFAULTS.get(plan["schedule"], {}), **dict(number.split("=") for number in plan["numbers"].split())}
+    numbers.pop(IGNORED, None)
+    return plan["schedule"], numbers
+
+
+def is_compared(kernel, plan):
+    return plan_of(kernel) == plan_of(plan) and kernel["us"] >= LEAST
+
+
+def plans_now(text, flags, forced=()):
+    """The plans of the kernels of a run, in order, each by its name; those in `forced`, NAME=PLAN, where they can."""
+    options = [*flags, "--chains", "never"]  # what was measured is kernels
+    for entry in forced:
+        options += ["--force-plan", entry]
+    with tempfile.TemporaryDirectory() as folder:
+        return [(kernel["base"], kernel["plan"]) for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=options))]
+
+
+def plans_as_measured(text, flags, measured):
+    """The same, by the plans that were measured where kernels can run by them."""
+    now, forced = plans_now(text, flags), []
+    if len(now) != len(measured):  # other fusions
+        return []
+    for kernel, (name, plan) in zip(measured, now):
+        if kernel["us"] >= LEAST and not is_compared(kernel, plan):
+            schedule, numbers = plan_of(kernel)
+            forced.append(":".join([f"{name.removeprefix('dlc_')}={schedule}", *(f"{key}={value}" for key, value in numbers.items())]))
+    while forced:
+        try:
+            return [plan for _, plan in plans_now(text, flags, forced)]
+        except Failure as failure:  # the compiler names the first that it refuses, after the line of its arguments
+            words = re.findall(r"\w+", str(failure).partition("\n")[2])
+            forced.remove(next((entry for entry in forced if entry.split("=")[0] in words), forced[0]))
+    return [plan for _, plan in now]
 
 
 def main():
@@ -39,18 +73,15 @@ def main():
         print("no results of workloads are in test/bench/results")
         return
     print(f"Kernels of the workloads, estimated beside measured on {source['gpu']}, {source['date']}")
-    errors, left_out = collections.defaultdict(list), 0
+    errors, left_out = collections.defaultdict(list), collections.Counter()
     for name, (text, _, flags) in table.chosen(options.names).items():
-        with tempfile.TemporaryDirectory() as folder:
-            alone = [*flags, "--chains", "never"]  # what was measured is kernels
-            now = [kernel["plan"] for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=alone))]
         measured = results.get(name, {}).get("dlc", {}).get("kernels", [])
-        if len(now) != len(measured):  # other fusions
-            left_out += len(measured)
-            continue
-        for kernel, plan in zip(measured, now):
-            if kernel.get("us", 0) < LEAST or plan_of(plan["schedule"], plan["numbers"]) != plan_of(kernel["schedule"], kernel["numbers"]):
-                left_out += 1
+        plans = plans_as_measured(text, flags, measured)
+        if not plans:
+            left_out["are fused otherwise now"] += len(measured)
+        for kernel, plan in zip(measured, plans):
+            if not is_compared(kernel, plan):
+                left_out[f"take less than {LEAST:g} us" if kernel["us"] < LEAST else "cannot run by that plan now"] += 1
                 continue
             estimate = plan["modelled_ns"] * 1e-3
             errors[kernel["schedule"]].append((math.log(estimate / kernel["us"]), kernel["launches"] * kernel["us"]))
@@ -64,7 +95,8 @@ def main():
         weighted = math.exp(sum(error * time for error, time in found) / weight)
         print(f"  {schedule:24s}{len(found):4d} kernels, {weight:8.0f} us: estimates are {mean:.2f} times the measurements "
               f"({weighted:.2f} weighted by time), wrong by a factor of {wrong:.2f} in the mean")
-    print(f"  {left_out} kernels left out (they run by another plan now, or take less than {LEAST:g} us)")
+    for reason, count in sorted(left_out.items()):
+        print(f"  {count} kernels left out: they {reason}")
 
 
 if __name__ == "__main__":
