@@ -17,7 +17,7 @@ struct RingRates {
       products; ///< multiply-adds a clock: of floats, or on tensor cores of 16-bit elements (of bytes twice as many)
   double bytes; ///< bytes a clock that arrive from L2 while all multiprocessors ask for them
   double latency; ///< clocks from the issue of a copy to its data
-  double ends;    ///< clocks of a block before its first product and after its last
+  double ends;    ///< clocks of a tile before its first product and after its last
   double total;   ///< clocks of the way of one total to its result
   double
       shortTurn; ///< times as long where less than 64 columns of totals are on their way in a turn
@@ -176,14 +176,14 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// Weights are bounded by the exponentials, 16 a clock; 128 rows and 128 keys of 64 take 434
 /// instructions of each of eight warps beside the products, of which 66 are exponentials. To turn
 /// 16 values takes 34 instructions of a lane (`attentionTurned`); a mask's load and its address
-/// are about as many again as a weight's own (`attentionMasked`). `gatheredBytes` is what copies
-/// by threads reach in contract_mma (`mma.bytes`); rows are found in some 150 instructions of a
-/// warp, one after the other. `attentionBlocks`, `attentionHidden`, `depthwise` and
-/// StepRates::tensorSteps are fitted to kernels of test/bench/results/workloads/*-2026-11-27.json.
-/// `finishesAlone`: a scheduler has one warp of a warpgroup, whose steps wait for each other, where
-/// two fill each other's waits; issue alone would say 1. `gatheredElements`: an element takes 33
-/// instructions of a lane, four schedulers issue 128 a clock. `sparseProducts`: the hardware has
-/// twice the rate; others reach 1.2 times by whole kernels, which copies bound, too.
+/// are about as many again as a weight's own (`attentionMasked`). Rows of a
+/// gather are found in some 150 instructions of a warp, one after the other. `attentionBlocks`,
+/// `attentionHidden`, `depthwise`, `gatheredBytes` and StepRates::tensorSteps are fitted to kernels
+/// of test/bench/results/workloads/*-2026-11-27.json. `finishesAlone`: a scheduler has one warp of a
+/// warpgroup, whose steps wait for each other, where two fill each other's waits; issue alone would
+/// say 1. `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128
+/// a clock. `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by whole
+/// kernels, which copies bound, too.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -210,7 +210,7 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .tileProducts = 48,
                                                  .tileSlab = 900,
                                                  .tileEnds = 1500,
-                                                 .gatheredBytes = 32,
+                                                 .gatheredBytes = 23,
                                                  .gatheredElements = 4,
                                                  .gatherBegins = 500,
                                                  .finishesAlone = 1.5,

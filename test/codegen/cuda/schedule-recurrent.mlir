@@ -24,7 +24,7 @@ module @cuda {
   // CHECK-SAME: column_bytes = 8256
   // CHECK-SAME: columns = 1024
   // CHECK-SAME: length = 1024
-  // CHECK-SAME: staged_bytes = 40960
+  // CHECK-SAME: staged_bytes = 32768
   // CHECK-SAME: stored = 1024
   // CHECK-SAME: width = 8
   // CHECK: dlk.call "begin_states" in "dlc_recurrent_mma.cuh"

@@ -202,13 +202,13 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
                          double(WgmmaTile::m * tile.n) / double(tile.parts) +
                      clocksOfCluster(tile, rates);
   double rounds = double(divideCeilSigned(tiles, atOnce));
-  double clocks = rates.ends + rounds * (multiplying + finishing);
+  double clocks = rounds * (multiplying + finishing + rates.ends);
   if (tile.pingpong) {
     // A warpgroup finishes its tile by itself, while the other one multiplies. Together they finish
     // no faster than both do at once.
-    double alone = finishing * gpu.schedules.finishesAlone;
+    double alone = finishing * gpu.schedules.finishesAlone + rates.ends;
     double turn = std::max({multiplying, finishing, (multiplying + alone) / 2});
-    clocks = rates.ends + (rounds - 1) * turn + multiplying + alone;
+    clocks = (rounds - 1) * turn + multiplying + alone;
   }
   bool ofColumns = tile.gathered == Gathered::columns;
   double taps = double(tile.taps);
@@ -228,11 +228,11 @@ double estimatedClocks(const SparseWgmmaTile &tile, const ProductShape &shape,
   double copies = (double(tile.m) + double(tile.n) * kStoredOfSparse) *
                   double(tile.depth * shape.elementBytes) / rates.bytes;
   double step = std::max({products, copies, rates.latency / double(tile.stages)});
-  double clocks =
-      rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
-                       (step * double(divideCeilSigned(shape.k, tile.depth)) +
-                        (rates.total * rates.shortTurn + clocksOfFinishing(shape, rates, gpu)) *
-                            double(tile.m * tile.n));
+  double clocks = double(divideCeilSigned(tiles, gpu.multiprocessors)) *
+                  (step * double(divideCeilSigned(shape.k, tile.depth)) +
+                   (rates.total * rates.shortTurn + clocksOfFinishing(shape, rates, gpu)) *
+                       double(tile.m * tile.n) +
+                   rates.ends);
   return std::max(clocks, clocksOfBytes(shape, gpu, 1, 1 / kStoredOfSparse));
 }
 

@@ -20,7 +20,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { chunk = 64, early = 0, gathers_columns = 0, k_1 = 3, k_2 = 256, k_loops = 3, pingpong = 0, stages = 4, taps = 9, tile_n = 128, vector = 8 };
+// CHECK-NEXT:     enum { chunk = 32, early = 0, gathers_columns = 0, k_1 = 3, k_2 = 256, k_loops = 3, pingpong = 0, stages = 4, taps = 9, tile_n = 256, vector = 8 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_wgmma_gathered<config>(
 // CHECK-NEXT:       s0 * 196, 256, 2304, &b_map, x,
