@@ -253,7 +253,7 @@ int CudaKernelTest::config(llvm::StringRef name) const {
 
 Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, Fill fill) {
   Tensor tensor(type.getElementType(), dimsOf(type, symbols));
-  std::uniform_int_distribution<int> whole(-3, 3), one_in(0, 9);
+  std::uniform_int_distribution<int> whole(-3, 3), oneIn(0, 9);
   std::uniform_real_distribution<double> real(-1.0, 1.0);
   constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(),
                                   std::numeric_limits<double>::infinity(),
@@ -267,8 +267,8 @@ Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, 
   }
   for (double &element : tensor.floats()) {
     element = fill == Fill::whole ? whole(engine) : roundTo(type.getElementType(), real(engine));
-    if (fill == Fill::special && one_in(engine) == 0)
-      element = roundTo(type.getElementType(), kSpecials[one_in(engine) % 5]);
+    if (fill == Fill::special && oneIn(engine) == 0)
+      element = roundTo(type.getElementType(), kSpecials[oneIn(engine) % 5]);
   }
   return tensor;
 }
