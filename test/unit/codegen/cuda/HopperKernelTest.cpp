@@ -112,13 +112,15 @@ TEST_P(HopperKernelTest, Matmul) {
 }
 
 TEST_P(HopperKernelTest, TransposedFirst) {
-  for (int depth : {2, 63, 64, 65, 129}) {
+  auto body = [](int depth) {
     std::string k = std::to_string(depth), a = "tensor<" + k + "x72xf16>",
                 t = "tensor<72x" + k + "xf16>", b = "tensor<" + k + "x88xf16>";
-    loadHopper("^bb0(%a: " + a + ", %b: " + b +
-               "):\n%0 = dl.permute %a {dims = array<i64: 1, 0>} : (" + a + ") -> " + t +
-               "\n%1 = dl.matmul %0, %b : (" + t + ", " + b +
-               ") -> tensor<72x88xf16>\ndl.yield %1 : tensor<72x88xf16>");
+    return "^bb0(%a: " + a + ", %b: " + b + "):\n%0 = dl.permute %a {dims = array<i64: 1, 0>} : (" +
+           a + ") -> " + t + "\n%1 = dl.matmul %0, %b : (" + t + ", " + b +
+           ") -> tensor<72x88xf16>\ndl.yield %1 : tensor<72x88xf16>";
+  };
+  for (int depth : {2, 63, 64, 65, 129}) {
+    loadHopper(body(depth));
     check({1, 1}, kHalf);
     check({1, 1}, kExact, Fill::whole);
   }
