@@ -179,11 +179,11 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
 /// are about as many again as a weight's own (`attentionMasked`). Rows of a
 /// gather are found in some 150 instructions of a warp, one after the other. `attentionBlocks`,
 /// `attentionHidden`, `depthwise`, `gatheredBytes` and StepRates::tensorSteps are fitted to kernels
-/// of test/bench/results/workloads/*-2026-11-27.json. `finishesAlone`: a scheduler has one warp of a
-/// warpgroup, whose steps wait for each other, where two fill each other's waits; issue alone would
-/// say 1. `gatheredElements`: an element takes 33 instructions of a lane, four schedulers issue 128
-/// a clock. `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by whole
-/// kernels, which copies bound, too.
+/// of test/bench/results/workloads/*-2026-11-27.json. `finishesAlone`: a scheduler has one warp of
+/// a warpgroup, whose steps wait for each other, where two fill each other's waits; issue alone
+/// would say 1. `gatheredElements`: an element takes 33 instructions of a lane, four schedulers
+/// issue 128 a clock. `sparseProducts`: the hardware has twice the rate; others reach 1.2 times by
+/// whole kernels, which copies bound, too.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,

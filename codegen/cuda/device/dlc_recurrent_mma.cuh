@@ -40,8 +40,8 @@ template <class Config> struct state_tiles {
   static constexpr int kTeam = kWarps / kSources;                   // warps of one source
   static constexpr int kOfTeam = kChunks < kTeam ? kChunks : kTeam; // of these, that have sums
   /// Where the sum of a line and a row lies among those of a warp. Rows change their places so that
-  /// neither the 4 lines and 8 rows that half of a warp stores, nor 32 sums of neighbouring lines and
-  /// rows, which a warp loads, share a bank of shared memory.
+  /// neither the 4 lines and 8 rows that half of a warp stores, nor 32 sums of neighbouring lines
+  /// and rows, which a warp loads, share a bank of shared memory.
   static DLC_DEV int sum_at(int line, int row) {
     const int far = kRows == 8 ? 0 : kRows == 16 ? (line >> 1 & 1) << 3 : (line & 3) << 3;
     return line * kRows + (row ^ (far | (line >> 2 & 1) << 2 | (line >> 3 & 1) << 1));

@@ -1,8 +1,8 @@
 //===- PingPongKernelTest.cpp - Warpgroups that take tiles in turn ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Under each policy, checked, on a GPU with three multiprocessors, so that both warpgroups of a block
-// take several tiles. Whole numbers are exact: a slab of another tile shows.
+// Under each policy, checked, on a GPU with three multiprocessors, so that both warpgroups of a
+// block take several tiles. Whole numbers are exact: a slab of another tile shows.
 //===----------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
@@ -35,8 +35,8 @@ protected:
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> more;
 };
 
-// As many tiles as blocks, one more, a few for each of both warpgroups; sums as long as the ring, shorter, and several times as
-// long.
+// As many tiles as blocks, one more, a few for each of both warpgroups; sums as long as the ring,
+// shorter, and several times as long.
 TEST_P(PingPongKernelTest, TilesAndSteps) {
   for (int depth : {72, 320, 648}) {
     loadInTurn(linear("f16", 136, depth));

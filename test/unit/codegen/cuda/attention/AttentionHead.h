@@ -8,7 +8,8 @@
 
 namespace dlc::test {
 
-/// One head or more: query [B, L, E], key [B, S, E] or, as `keyDims` says, otherwise, value [B, S, V].
+/// One head or more: query [B, L, E], key [B, S, E] or, as `keyDims` says, otherwise, value [B, S,
+/// V].
 struct Head {
   std::string batch = "s1", rows = "s0", keys = "45";
   int depth = 24, columns = 16;

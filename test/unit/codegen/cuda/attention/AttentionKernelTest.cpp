@@ -40,7 +40,8 @@ TEST_P(AttentionKernelTest, Tf32) {
   checkBoundaries(kTf32);
 }
 
-// Keys that lie along their columns, read by a product whose operands changed places; no even number of anything.
+// Keys that lie along their columns, read by a product whose operands changed places; no even
+// number of anything.
 TEST_P(AttentionKernelTest, KeysAcross) {
   for (const char *type : {"f32", "f16"}) {
     Head head;
@@ -56,7 +57,8 @@ TEST_P(AttentionKernelTest, KeysAcross) {
   }
 }
 
-// The mask of the heads alone, of the keys alone, of both; a causal one beside it, in the other order.
+// The mask of the heads alone, of the keys alone, of both; a causal one beside it, in the other
+// order.
 TEST_P(AttentionKernelTest, Masks) {
   for (const char *mask : {"s1, 1, 1", "45", "s0, 45", "s1, s0, 45"})
     for (bool causal : {false, true}) {
