@@ -91,7 +91,7 @@ def main():
     exporter = os.environ.get("DLC_TORCH_PYTHON", sys.executable)
     if subprocess.run([exporter, os.path.join(HERE, "zoo_files.py"), FOLDER, *names]).returncode:
         sys.exit("error: the networks could not be exported; tools/scripts/setup --tests installs PyTorch")
-    print(f"Processor: {run_bench.processor()}; {options.threads} threads; ONNX Runtime {onnxruntime.__version__}; ms, peer / dlc")
+    print(f"Processor: {run_bench.processor()}; {options.threads} thread{'s'[: options.threads > 1]}; ONNX Runtime {onnxruntime.__version__}; ms, peer / dlc")
     print(f"  {'network':20s}{'dlc':>9s}{'peak':>6s}" + "".join(f"{peer:>15s}{'':6s}" for peer in PEERS if peer != "dlc") + f"{'better':>8s}")
     better, each = {}, {}
     for name in names:
