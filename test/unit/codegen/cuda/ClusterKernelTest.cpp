@@ -29,17 +29,6 @@ protected:
   }
   /// Further numbers of the plan.
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> more;
-  /// relu(x w^T + b), of any count of rows.
-  static std::string linear(const std::string &type, int columns, int depth) {
-    std::string n = std::to_string(columns), k = std::to_string(depth),
-                x = "tensor<?x" + k + "x" + type + ", #dl.t<[s0, " + k + "]>>",
-                w = "tensor<" + n + "x" + k + "x" + type + ">",
-                b = "tensor<" + n + "x" + type + ">",
-                y = "tensor<?x" + n + "x" + type + ", #dl.t<[s0, " + n + "]>>";
-    return "^bb0(%x: " + x + ", %w: " + w + ", %b: " + b + "):\n%0 = dl.linear %x, %w, %b : (" + x +
-           ", " + w + ", " + b + ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " + y +
-           "\ndl.yield %1 : " + y;
-  }
 };
 } // namespace
 

@@ -245,6 +245,16 @@ void CudaKernelTest::removeFromHeader(llvm::StringRef header, llvm::StringRef li
   replaceText(text);
 }
 
+std::string CudaKernelTest::linear(const std::string &type, int columns, int depth) {
+  std::string n = std::to_string(columns), k = std::to_string(depth),
+              x = "tensor<?x" + k + "x" + type + ", #dl.t<[s0, " + k + "]>>",
+              w = "tensor<" + n + "x" + k + "x" + type + ">", b = "tensor<" + n + "x" + type + ">",
+              y = "tensor<?x" + n + "x" + type + ", #dl.t<[s0, " + n + "]>>";
+  return "^bb0(%x: " + x + ", %w: " + w + ", %b: " + b + "):\n%0 = dl.linear %x, %w, %b : (" + x +
+         ", " + w + ", " + b + ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " + y +
+         "\ndl.yield %1 : " + y;
+}
+
 int CudaKernelTest::config(llvm::StringRef name) const {
   std::string entry = " " + name.str() + " = ";
   size_t at = kernelText.find(entry);

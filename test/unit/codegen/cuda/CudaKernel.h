@@ -42,6 +42,8 @@ protected:
   std::string schedule;
   /// Numbers of its plan, or of that for sm_90a, in the place of those that are estimated best.
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> numbers;
+  /// The body of a kernel that gives relu(x w^T + b), of s0 rows.
+  static std::string linear(const std::string &type, int columns, int depth);
   /// Compiles `text` in place of what was printed: to plant a bug.
   void replaceText(const std::string &text);
   /// Compiles the text with the first `line` of device header `header` taken out: a planted bug.

@@ -16,22 +16,9 @@ protected:
     load("contraction", body, largest, precision, "always");
     EXPECT_NE(text().find("dlc::contract_wgmma<config>"), std::string::npos) << text();
   }
-  /// The number that the kernel's template gets under this name.
-  int config(const std::string &name) const {
-    size_t at = text().find(name + " = ");
-    return at == std::string::npos ? -1 : std::stoi(text().substr(at + name.size() + 3));
-  }
   void linear(const std::string &type, int columns, int depth, const std::string &precision = "f32",
               int64_t largest = 400) {
-    std::string n = std::to_string(columns), k = std::to_string(depth),
-                x = "tensor<?x" + k + "x" + type + ", #dl.t<[s0, " + k + "]>>",
-                w = "tensor<" + n + "x" + k + "x" + type + ">",
-                b = "tensor<" + n + "x" + type + ">",
-                y = "tensor<?x" + n + "x" + type + ", #dl.t<[s0, " + n + "]>>";
-    loadHopper("^bb0(%x: " + x + ", %w: " + w + ", %b: " + b + "):\n%0 = dl.linear %x, %w, %b : (" +
-                   x + ", " + w + ", " + b + ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " +
-                   y + "\ndl.yield %1 : " + y,
-               precision, largest);
+    loadHopper(CudaKernelTest::linear(type, columns, depth), precision, largest);
   }
 };
 

@@ -23,15 +23,7 @@ protected:
     load("contraction", body, 600, precision, "always");
     EXPECT_EQ(config("pingpong"), 1) << text();
   }
-  /// Rows of s0, a relu of each result.
-  static std::string linear(const std::string &type, int columns, int depth) {
-    std::string n = std::to_string(columns), k = std::to_string(depth),
-                x = "tensor<?x" + k + "x" + type + ", #dl.t<[s0, " + k + "]>>",
-                w = "tensor<" + n + "x" + k + "x" + type + ">",
-                y = "tensor<?x" + n + "x" + type + ", #dl.t<[s0, " + n + "]>>";
-    return "^bb0(%x: " + x + ", %w: " + w + "):\n%0 = dl.linear %x, %w : (" + x + ", " + w +
-           ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " + y + "\ndl.yield %1 : " + y;
-  }
+  /// Further numbers of the plan.
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> more;
 };
 
