@@ -22,7 +22,8 @@ from cases import Failure  # noqa: E402
 LEAST = 1.0  # microseconds
 # Numbers that plans did not have yet when they were measured, with what they were then, by schedule. `early` says what a kernel does
 # before those before it have ended, which changes no time of its own.
-DEFAULTS, IGNORED = {"wgmma": {"parts": "1", "gathered": "0", "taps": "1", "pingpong": "0"}, "attention_tensor_cores": {"parts": "1"}}, "early"
+DEFAULTS = {"wgmma": {"parts": "1", "gathered": "0", "taps": "1", "pingpong": "0"}, "attention_tensor_cores": {"parts": "1"}}
+IGNORED = "early"
 
 
 def plan_of(plan):

@@ -126,7 +126,7 @@ TEST(ContractionChoiceTest, WarpgroupsTakeTilesInTurn) {
     EXPECT_EQ(tile.pingpong, c.inTurn) << c.what;
     EXPECT_TRUE(std::isfinite(estimatedClocks(tile, c.shape))) << c.what;
   }
-  // What one warpgroup finishes while the other one multiplies takes no time of its own.
+  // One warpgroup finishes its tile while the other one multiplies: most of that time is hidden.
   ProductShape quick = gelu;
   quick.finishing = 0;
   WgmmaTile inTurn = chooseWgmmaTile(gelu, {}, true), together = wgmmaTiles()[1];

@@ -14,7 +14,7 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-static constexpr WgmmaTile takenInTurn(int64_t n, int64_t stages, int64_t chunk) {
+static constexpr WgmmaTile pingpongTile(int64_t n, int64_t stages, int64_t chunk) {
   WgmmaTile tile = {n, stages, chunk};
   tile.pingpong = true;
   return tile;
@@ -22,12 +22,23 @@ static constexpr WgmmaTile takenInTurn(int64_t n, int64_t stages, int64_t chunk)
 
 /// Wide tiles read less; the widest has room for fewer columns of totals, and in registers for
 /// those of 64 rows alone.
-static constexpr WgmmaTile kWgmmaTiles[] = {
-    {256, 4, 32},           {128, 4, 64},     {64, 6, 64},      takenInTurn(128, 5, 64),
-    takenInTurn(64, 7, 64), {128, 4, 128, 2}, {128, 4, 128, 3}, {128, 4, 128, 4},
-    {128, 4, 128, 5},       {128, 4, 128, 6}, {128, 4, 128, 8}, {64, 6, 64, 2},
-    {64, 6, 64, 3},         {64, 6, 64, 4},   {64, 6, 64, 5},   {64, 6, 64, 6},
-    {64, 6, 64, 8}};
+static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32},
+                                            {128, 4, 64},
+                                            {64, 6, 64},
+                                            pingpongTile(128, 5, 64),
+                                            pingpongTile(64, 7, 64),
+                                            {128, 4, 128, 2},
+                                            {128, 4, 128, 3},
+                                            {128, 4, 128, 4},
+                                            {128, 4, 128, 5},
+                                            {128, 4, 128, 6},
+                                            {128, 4, 128, 8},
+                                            {64, 6, 64, 2},
+                                            {64, 6, 64, 3},
+                                            {64, 6, 64, 4},
+                                            {64, 6, 64, 5},
+                                            {64, 6, 64, 6},
+                                            {64, 6, 64, 8}};
 
 /// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
 /// each turn of the ring waits for memory: their tiles take long slabs, which several warps share.
