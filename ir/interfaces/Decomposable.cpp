@@ -26,7 +26,29 @@ private:
 };
 } // namespace
 
+bool givesNoElements(Operation *op) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor &&
+           llvm::any_of(dl::getDims(tensor), [](dl::Dim dim) { return dl::isConstant(dim, 0); });
+  };
+  return op->getNumResults() > 0 && llvm::all_of(op->getResultTypes(), isEmpty);
+}
+
+SmallVector<Value> constantsWithoutElements(Operation *op) {
+  AnnotateNew listener(op);
+  dl::Builder builder(op);
+  builder.setListener(&listener);
+  SmallVector<Value> values;
+  for (Value result : op->getResults())
+    values.push_back(builder.fullLike(result, 0));
+  return values;
+}
+
 SmallVector<Value> decompose(DecomposableOpInterface op) {
+  // Decompositions divide by sizes, and give dims names that they would not get back.
+  if (givesNoElements(op))
+    return constantsWithoutElements(op);
   AnnotateNew listener(op);
   dl::Builder builder(op);
   builder.setListener(&listener);

@@ -17,6 +17,11 @@ namespace dlc {
 /// (annotations such as @no_fuse) are handed on to each op that is built. The op itself stays.
 llvm::SmallVector<mlir::Value> decompose(DecomposableOpInterface op);
 
+/// Whether all results of `op` are tensors without elements: some dim is 0.
+bool givesNoElements(mlir::Operation *op);
+/// Constants in place of such results, built before `op`.
+llvm::SmallVector<mlir::Value> constantsWithoutElements(mlir::Operation *op);
+
 } // namespace dlc
 
 #endif // DLC_IR_INTERFACES_DECOMPOSABLE_H

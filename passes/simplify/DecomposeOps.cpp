@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
+#include "ir/interfaces/Decomposable.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,20 +21,28 @@ class DecomposeOps : public impl::DecomposeOpsBase<DecomposeOps> {
 };
 } // namespace
 
+/// What gives no elements is not computed: schedules need not know of dims of size 0 beside others.
+static bool computesNothing(Operation *op) {
+  return isa<LoopNestOpInterface>(op) && isMemoryEffectFree(op) &&
+         !op->hasTrait<OpTrait::ConstantLike>() && givesNoElements(op);
+}
+
 void DecomposeOps::runOnOperation() {
   if (getOperation().isExternal())
     return;
   Block &block = getOperation().front();
   for (auto position = block.begin(); position != block.end();) {
-    auto op = dyn_cast<DecomposableOpInterface>(*position);
+    Operation *op = &*position;
+    bool isNothing = computesNothing(op);
     // An attention stays one op: decompose-attention asks the target about it.
-    if (!op || isa<dl::AttentionOp>(*position)) {
+    if (!isNothing && (!isa<DecomposableOpInterface>(op) || isa<dl::AttentionOp>(op))) {
       ++position;
       continue;
     }
     // What the op becomes is looked at too.
     Operation *before = op->getPrevNode();
-    op->replaceAllUsesWith(decompose(op));
+    op->replaceAllUsesWith(isNothing ? constantsWithoutElements(op)
+                                     : decompose(cast<DecomposableOpInterface>(op)));
     op->erase();
     position = before ? std::next(before->getIterator()) : block.begin();
     ++numDecomposed;

@@ -9,7 +9,8 @@ def DecomposeOps : Pass<"decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "Replace each op that other ops define by those";
   let description = [{
     Runs until no op with DecomposableOpInterface is left but dl.attention, which decompose-attention is about: a
-    scaled_dot_product_attention becomes two matrix products and a softmax. Annotations (discardable attributes) are handed on. Example: test/passes/simplify/decompose-ops.mlir.
+    scaled_dot_product_attention becomes two matrix products and a softmax. An op whose results have a dim of size 0 becomes a
+    dl.full. Annotations (discardable attributes) are handed on. Example: test/passes/simplify/decompose-ops.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Ops replaced by others">];

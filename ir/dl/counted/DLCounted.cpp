@@ -282,6 +282,12 @@ static SmallVector<Value> uniqueSorted(Builder &b, Value x, Value keys) {
 
 SmallVector<Value> UniqueOp::decompose(Builder &b) {
   Value x = getX();
+  if (isConstant(dimsOf(getCounts())[0], 0)) { // neither the largest nor the first of nothing
+    SmallVector<Value> results;
+    for (Value result : getResults())
+      results.push_back(b.fullLike(result, 0));
+    return results;
+  }
   Type dtype = typeOf(x).getElementType();
   int64_t dim = 0, rank = typeOf(x).getRank();
   if (getDim())

@@ -128,3 +128,20 @@ func.func @max_of_any_rows(%x: tensor<?x8xf32, #dl.t<[s0, 8]>>) -> (tensor<?xf32
   %values, %indices = dl.max_dim %e {dim = 1 : i64, dlc.note = "kept"} : (tensor<?x8xf32, #dl.t<[s0, 8]>>) -> (tensor<?xf32, #dl.t<[s0]>>, tensor<?xi64, #dl.t<[s0]>>)
   return %values, %indices : tensor<?xf32, #dl.t<[s0]>>, tensor<?xi64, #dl.t<[s0]>>
 }
+
+// What has no elements is a constant; operands stay, and so do sums over nothing.
+// CHECK-LABEL: func.func @no_elements
+// CHECK-NEXT: dl.full 0.000000e+00 : f32 -> tensor<5x0xf32>
+// CHECK-NEXT: dl.full 0.000000e+00 : f32 -> tensor<1x0x4x4xf32>
+// CHECK-NEXT: dl.full 0 : i64 -> tensor<0x3xi64>
+// CHECK-NEXT: dl.full 0.000000e+00 : f32 -> tensor<3x0xf32>
+// CHECK-NEXT: %[[S:.*]] = dl.sum
+// CHECK-NEXT: return {{.*}}, %[[S]]
+func.func @no_elements(%x: tensor<3x0xf32>, %z: tensor<1x0x2x2xf32>, %i: tensor<0xi64>) -> (tensor<5x0xf32>, tensor<1x0x4x4xf32>, tensor<0x3xi64>, tensor<3x0xf32>, tensor<3xf32>) {
+  %p = dl.pad %x {pad = affine_map<() -> (0, 0, 1, 1)>} : (tensor<3x0xf32>) -> tensor<5x0xf32>
+  %s = dl.interpolate %z {size = affine_map<() -> (4, 4)>} : (tensor<1x0x2x2xf32>) -> tensor<1x0x4x4xf32>
+  %h = dl.one_hot %i {num_classes = 3 : i64} : (tensor<0xi64>) -> tensor<0x3xi64>
+  %c = dl.cumprod %x {dim = 0 : i64} : (tensor<3x0xf32>) -> tensor<3x0xf32>
+  %r = dl.sum %x {dim = array<i64: 1>} : (tensor<3x0xf32>) -> tensor<3xf32>
+  return %p, %s, %h, %c, %r : tensor<5x0xf32>, tensor<1x0x4x4xf32>, tensor<0x3xi64>, tensor<3x0xf32>, tensor<3xf32>
+}
