@@ -27,17 +27,17 @@ static LogicalResult inferAdaptive(std::optional<Location> location, typename Op
   for (auto [dim, size] : llvm::zip(MutableArrayRef(dims).drop_front(2), output)) {
     if (size == kUnchanged)
       continue;
-    if (size < 1)
+    if (size < 0)
       return emitOptionalError(location, "'", name, "' has output_size ", size,
-                               "; expected 1 or more, or None");
+                               "; expected 0 or more, or None");
     auto in = asConstant(dim);
     if (in == 0)
       return emitOptionalError(location, "'", name, "' of ", text(adaptor.getX()),
                                ", which is empty");
-    if (!in && size != 1)
+    if (!in && size > 1)
       return emitOptionalError(location, "'", name, "' cannot cut the symbolic dim ",
                                text(dim, adaptor.getOperands()), " into ", size,
-                               "; expected output_size 1 or None for it");
+                               "; expected output_size 1, 0 or None for it");
     dim = constantDim(size, x.getContext());
   }
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -87,6 +87,8 @@ static Value poolAdaptively(Builder &b, Value x, ArrayRef<int64_t> output,
 }
 
 template <typename Pool, typename Op> static SmallVector<Value> decomposeMean(Op op, Builder &b) {
+  if (llvm::is_contained(op.getOutputSize(), 0))
+    return {b.fullLike(op.getY(), 0)};
   return {poolAdaptively(
       b, op.getX(), op.getOutputSize(),
       [&](Value x, ArrayRef<int64_t> kernel) {
@@ -100,6 +102,8 @@ template <typename Pool, typename Op> static SmallVector<Value> decomposeMean(Op
 }
 
 template <typename Pool, typename Op> static SmallVector<Value> decomposeMax(Op op, Builder &b) {
+  if (llvm::is_contained(op.getOutputSize(), 0))
+    return {b.fullLike(op.getY(), 0)};
   return {poolAdaptively(
       b, op.getX(), op.getOutputSize(),
       [&](Value x, ArrayRef<int64_t> kernel) {

@@ -278,6 +278,11 @@ static LogicalResult inferUnpool(std::optional<Location> location, typename Op::
     return emitOptionalError(location, "'", name, "' needs x and indices of equal dims [N, C, ",
                              spatial, " more], and a number for each of these, got ",
                              text(adaptor.getX()), " and ", text(adaptor.getIndices()));
+  for (auto [size, step, width] : llvm::zip(kernel, stride, padding))
+    if (size < 1 || step < 1 || width < 0)
+      return emitOptionalError(
+          location, "'", name,
+          "' needs kernel_size and stride of at least 1, and no negative padding");
   Dims dims = {in[0], in[1]};
   if (auto size = adaptor.getOutputSize()) {
     if (size->getNumResults() != spatial && size->getNumResults() != spatial + 2)
@@ -290,6 +295,10 @@ static LogicalResult inferUnpool(std::optional<Location> location, typename Op::
     for (unsigned i = 0; i < spatial; ++i)
       dims.push_back(normalize((in[2 + i] - 1) * stride[i] + kernel[i] - 2 * padding[i]));
   }
+  for (AffineExpr dim : ArrayRef(dims).drop_front(2))
+    if (auto size = asConstant(dim); size && *size < 1)
+      return emitOptionalError(location, "'", name, "' of ", text(adaptor.getX()),
+                               " gives a dim of size ", *size, "; expected 1 or more");
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }

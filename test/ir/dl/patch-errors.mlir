@@ -134,3 +134,21 @@ func.func @resample(%x: tensor<1x3x8x8xf32>, %f: tensor<2xf32>) {
   %y = dl.resample %x, %f {up = array<i64: 1, 1>, down = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} : (tensor<1x3x8x8xf32>, tensor<2xf32>) -> tensor<1x3x8x8xf32>
   return
 }
+
+// -----
+
+func.func @no_step(%x: tensor<1x3x4x4xf32>, %i: tensor<1x3x4x4xi64>) {
+  // expected-error @+2 {{'dl.max_unpool2d' needs kernel_size and stride of at least 1, and no negative padding}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.max_unpool2d %x, %i {kernel_size = array<i64: 2, 2>, stride = array<i64: 2, 0>} : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xi64>) -> tensor<1x3x8x2xf32>
+  return
+}
+
+// -----
+
+func.func @negative_size(%x: tensor<1x3x4x4xf32>, %i: tensor<1x3x4x4xi64>) {
+  // expected-error @+2 {{'dl.max_unpool2d' of f32[1,3,4,4] gives a dim of size 0; expected 1 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.max_unpool2d %x, %i {kernel_size = array<i64: 3, 2>, stride = array<i64: 1, 1>, padding = array<i64: 3, 0>} : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xi64>) -> tensor<1x3x0x5xf32>
+  return
+}

@@ -3,9 +3,9 @@
 // What pools refuse.
 
 func.func @none(%x: tensor<1x3x9xf32>) {
-  // expected-error @+2 {{'dl.adaptive_avg_pool1d' has output_size 0; expected 1 or more, or None}}
+  // expected-error @+2 {{'dl.adaptive_avg_pool1d' has output_size -2; expected 0 or more, or None}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.adaptive_avg_pool1d %x {output_size = array<i64: 0>} : (tensor<1x3x9xf32>) -> tensor<1x3x0xf32>
+  %y = dl.adaptive_avg_pool1d %x {output_size = array<i64: -2>} : (tensor<1x3x9xf32>) -> tensor<1x3x0xf32>
   return
 }
 
@@ -48,7 +48,7 @@ func.func @numbers(%x: tensor<1x3x9xf32>) {
 // -----
 
 func.func @symbolic(%x: tensor<?x3x?xf32, #dl.t<[s0, 3, s1]>>) {
-  // expected-error @+2 {{'dl.adaptive_avg_pool1d' cannot cut the symbolic dim s1 into 4; expected output_size 1 or None for it}}
+  // expected-error @+2 {{'dl.adaptive_avg_pool1d' cannot cut the symbolic dim s1 into 4; expected output_size 1, 0 or None for it}}
   // expected-error @+1 {{failed to infer returned types}}
   %y = dl.adaptive_avg_pool1d %x {output_size = array<i64: 4>} : (tensor<?x3x?xf32, #dl.t<[s0, 3, s1]>>) -> tensor<?x3x4xf32, #dl.t<[s0, 3, 4]>>
   return
