@@ -47,6 +47,18 @@ static bool isDefault(const Param &param, const Item &item) {
           item.as<std::string>() == other.as<std::string>());
 }
 
+/// Whether the function of the layer takes the parameter `name`, and more than one constant for it.
+static bool takesArgument(StringRef function, StringRef name) {
+  auto isNamed = [&](const Param &param) { return param.name == name; };
+  auto ways = signaturesOf(function);
+  auto param = find_if(ways.front()->params, isNamed);
+  if (param == ways.front()->params.end() || param->type == Param::tensor)
+    return false;
+  return param->type != Param::fixed || any_of(drop_begin(ways), [&](const Signature *way) {
+           return any_of(way->params, isNamed);
+         });
+}
+
 std::variant<std::vector<LayerWeight>, BindError> weightsOf(const LayerKind &kind,
                                                             ArrayRef<Param> params,
                                                             const BoundArguments &bound,
@@ -60,11 +72,8 @@ std::variant<std::vector<LayerWeight>, BindError> weightsOf(const LayerKind &kin
   if (kind.build)
     return std::move(weights.all);
   // What neither shapes a weight nor reaches the function must be as if it were not there.
-  const Signature &function = *signaturesOf(kind.function).front();
   for (auto [param, item] : zip(params, bound)) {
-    bool reaches = any_of(function.params, [&](const Param &other) {
-      return other.name == param.name && other.type != Param::tensor;
-    });
+    bool reaches = takesArgument(kind.function, param.name);
     reaches |= any_of(kind.passes, [&](const Passing &pass) { return pass.from == param.name; });
     if (item && !reaches && !arguments.read.contains(param.name) &&
         !is_contained(kind.ignored, param.name) && !isDefault(param, *item))

@@ -21,6 +21,8 @@ static std::string expectation(const Param &param) {
   case Param::integer:
     return "an integer";
   case Param::integers:
+    if (param.optionalElements)
+      return "an integer from 0 to 2^31 - 1, None, or a list of " + std::to_string(param.count);
     return "an integer or a list of " +
            (param.count ? std::to_string(param.count) : std::string("integers"));
   case Param::floating:
@@ -43,18 +45,23 @@ static std::string expectation(const Param &param) {
 }
 
 /// Sizes, strides and positions stay small enough that ops may add and multiply a few of them. The bounds of a slice are
-/// clamped before they are used.
+/// clamped before they are used. A negative number where None may be is not a size.
 static bool isReasonable(const Param &param, const Item &item) {
   if (!item.is<int64_t>())
     return false;
   int64_t value = item.as<int64_t>();
+  if (param.optionalElements && value < 0)
+    return false;
   return llvm::isInt<32>(value) || param.name == "start" || param.name == "end";
 }
 
-/// A number as a float; nothing of other items.
-static std::optional<Item> toFloat(const Item &item) {
+/// A number as a float; nothing of other items. As in Python, a bool is a number, where a factor is
+/// asked for.
+static std::optional<Item> toFloat(const Param &param, const Item &item) {
   if (item.is<double>())
     return item;
+  if (item.is<bool>() && (param.name == "alpha" || param.name == "beta"))
+    return Item{item.as<bool>() ? 1.0 : 0.0, item.loc};
   if (item.is<int64_t>())
     return Item{static_cast<double>(item.as<int64_t>()), item.loc};
   return std::nullopt;
@@ -114,11 +121,11 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
       return item;
     break;
   case Param::floating:
-    return toFloat(item);
+    return toFloat(param, item);
   case Param::floatings: {
     Item::List list;
     for (const Item &element : item.is<Item::List>() ? item.as<Item::List>() : Item::List{item}) {
-      auto number = toFloat(element);
+      auto number = toFloat(param, element);
       if (!number)
         return std::nullopt;
       list.push_back(*number);
@@ -167,10 +174,12 @@ static const Item &culpritOf(const Param &param, const Item &item) {
   return item;
 }
 
-/// Whether further positional arguments join the list that this parameter takes.
+/// Whether further positional arguments join the list that this parameter takes: permute(0, 2, 1),
+/// but not those behind the dims of a reduction, as in sum(0, true).
 static bool gathers(const Param &param) {
   return param.type == Param::tensors ||
-         ((param.type == Param::dims || param.type == Param::integers) && param.count == 0);
+         ((param.type == Param::dims || param.type == Param::integers) && param.count == 0 &&
+          param.name != "dim");
 }
 
 static std::string unexpectedArgument(StringRef callee, StringRef keyword, ArrayRef<Param> params) {
@@ -238,8 +247,12 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
     if (param.name == "padding" && value.is<std::string>())
       expected += ", or \"same\" or \"valid\"";
     const Item &culprit = culpritOf(param, value);
-    if (culprit.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
+    if (culprit.is<int64_t>() && !param.optionalElements &&
+        (param.type == Param::integer || param.type == Param::integers))
       expected += " between -2^31 and 2^31 - 1";
+    if (target > 0 && params[target - 1].name == "dim" && argument.keyword.empty() &&
+        value.is<int64_t>() && params[target - 1].type == Param::integers)
+      expected += "; several dims are a list, as in dim=(0, 1)";
     return BindError{argument.loc,
                      "argument " + quote(param.name) + " of " + quote(callee) +
                          (&culprit == &value || isAlone ? " is " : " holds ") +

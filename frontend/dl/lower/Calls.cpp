@@ -93,7 +93,7 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
 //===- Functions ----------------------------------------------------------------------------------===//
 
 Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
-                                   ArrayRef<PassedArgument> arguments, bool good) {
+                                   ArrayRef<PassedArgument> arguments, bool good, bool isMethod) {
   if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
     return Item(arguments[0].value).at(expr.loc);
   bool isKnown = !signaturesOf(name).empty();
@@ -112,13 +112,14 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
     return *result;
   if (isKnown)
-    return call(name, expr.loc, arguments);
+    return call(name, expr.loc, arguments, isMethod);
   diagnostics.error(expr.loc) << misuseOf(name, arguments, diagnostics.module);
   return poison(expr.loc);
 }
 
-Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
-  return FunctionCalls(emitter, diagnostics).call(callee, loc, arguments);
+Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments,
+                           bool isMethod) {
+  return FunctionCalls(emitter, diagnostics).call(callee, loc, arguments, isMethod);
 }
 
 /// `size(x, dim)`: a dim, as an integer where it is constant; `size(x)`: all of them.

@@ -100,9 +100,10 @@ private:
   void mentionValue(llvm::StringRef name, const Binding &binding);
 
   //===- Calls ------------------------------------------------------------------------------------===//
-  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments,
+            bool isMethod = false);
   Item callFunction(llvm::StringRef name, const CallExpr &expr,
-                    llvm::ArrayRef<PassedArgument> arguments, bool good);
+                    llvm::ArrayRef<PassedArgument> arguments, bool good, bool isMethod = false);
   /// `name` of a tensor, to be called: `x.name(...)`.
   struct Method {
     llvm::StringRef name;

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/FunctionCalls.h"
 
+#include "frontend/dl/lower/TorchCalls.h"
+
 using namespace mlir;
 
 namespace dlc::frontend {
@@ -36,12 +38,13 @@ static BindError problemOf(std::vector<BindError> problems) {
   return {chosen->loc, std::move(message)};
 }
 
-Item FunctionCalls::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
+Item FunctionCalls::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments,
+                         bool isMethod) {
   std::vector<BindError> problems;
-  for (const Signature *signature : signaturesOf(callee)) {
+  for (const Signature *signature : waysOfCalling(callee, isMethod)) {
     auto bound = bindArguments(callee, loc, signature->params, arguments, diagnostics.module);
     if (auto *good = std::get_if<BoundArguments>(&bound))
-      return emitter.emit(diagnostics.translate(loc), *signature, *good).at(loc);
+      return emitCall(emitter, diagnostics.translate(loc), *signature, std::move(*good)).at(loc);
     problems.push_back(std::move(std::get<BindError>(bound)));
   }
   BindError problem = problemOf(std::move(problems));

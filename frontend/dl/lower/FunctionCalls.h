@@ -15,8 +15,10 @@ public:
   FunctionCalls(OpEmitter &emitter, Diagnostics &diagnostics)
       : emitter(emitter), diagnostics(diagnostics) {}
 
-  /// Calls the function by the first of its signatures that the arguments fit.
-  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// Calls the function, or the method of its first argument, by the first of its signatures that
+  /// the arguments fit.
+  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments,
+            bool isMethod = false);
   /// The same from C++: positional arguments, then named ones. Poison among them gives poison, without an error.
   Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<Item> positional,
             llvm::ArrayRef<Named> named);

@@ -127,7 +127,7 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
   bool isFunction = llvm::any_of(
       signaturesOf(name), [&](const Signature *signature) { return takesTensorFirst(*signature); });
   if (isFunction || name == "size")
-    return callFunction(name, expr, all, good);
+    return callFunction(name, expr, all, good, /*isMethod=*/true);
 
   if (isTorchFunction(name)) {
     error() << "is a method of PyTorch that dlc lacks; 'dlc list ops' shows those that it has";

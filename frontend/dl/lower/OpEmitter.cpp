@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/OpEmitter.h"
 
+#include "frontend/dl/lower/TorchCalls.h"
+
 #include "ir/dl/DLOps.h"
 #include "ir/scalar/Scalar.h"
 
@@ -317,6 +319,7 @@ AffineExpr OpEmitter::countedSymbol(Location loc, const std::string &wanted, Aff
 }
 
 void OpEmitter::finish(func::FuncOp function, Location loc, SmallVector<Value> results) {
+  refuseUsesOfChanged(function);
   SmallVector<DictionaryAttr> attributes;
   SmallVector<Attribute> names;
   size_t end = results.size(); // of the outputs, behind which states stand

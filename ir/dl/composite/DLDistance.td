@@ -36,10 +36,10 @@ def DL_PairwiseDistanceOp : DL_DecomposedOp<"pairwise_distance",
   let results = (outs DL_FloatTensor:$y);
 }
 
-def DL_CdistOp : DL_DecomposedOp<"cdist", "cdist(Tensor x1, Tensor x2, float p=2)"> {
+def DL_CdistOp : DL_DecomposedOp<"cdist", "cdist(Tensor x1, Tensor x2, float p=2, str compute_mode='use_mm_for_euclid_dist_if_necessary')"> {
   let summary = "Distances between all pairs of two sets of vectors";
   let description = [{
-    x1 is [..., P, M], x2 [..., R, M], the result [..., P, R]; leading dims broadcast. The p-norm of each difference, never the
+    x1 is [..., P, M], x2 [..., R, M], the result [..., P, R]; leading dims broadcast. The p-norm of each difference, whatever `compute_mode`: never the
     product of matrices that PyTorch uses for large sets, which loses digits where vectors are close. PyTorch: `torch.cdist`.
     ```mlir
     %y = dl.cdist %a, %b : (tensor<4x8xf32>, tensor<5x8xf32>) -> tensor<4x5xf32>

@@ -25,7 +25,7 @@ def DL_TrimOp : DL_MoveOp<"trim", ""> {
 
 class DL_CountedOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema>;
 
-def DL_NonzeroOp : DL_CountedOp<"nonzero", "nonzero(Tensor x)\nargwhere(Tensor x)"> {
+def DL_NonzeroOp : DL_CountedOp<"nonzero", "nonzero(Tensor x, False as_tuple=False)\nargwhere(Tensor x)"> {
   let summary = "Where the elements stand that are not zero, a row of indices for each";
   let counted = "y:0";
   let description = [{

@@ -13,6 +13,12 @@ LogicalResult GeluOp::verify() {
   return success();
 }
 
+LogicalResult SoftshrinkOp::verify() {
+  if (!(getLambd().convertToDouble() >= 0))
+    return emitOpError("has lambd = ") << text(getLambd()) << "; expected 0 or more";
+  return success();
+}
+
 //===- prelu --------------------------------------------------------------------------------------===//
 
 LogicalResult PreluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,

@@ -16,7 +16,7 @@ def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, [{
     ```
   }];
 }
-def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x)", DL_NumberTensor, "max(x, 0.0)"> {
+def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x, bool inplace=False)", DL_NumberTensor, "max(x, 0.0)"> {
   let summary = "Rectifier, max(x, 0)";
   let onnx = "Relu(x)";
   let description = [{
@@ -46,7 +46,7 @@ def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
   let hasVerifier = 1;
 }
-def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x)", DL_FloatTensor, "x / (1.0 + exp(-x))"> {
+def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x, bool inplace=False)", DL_FloatTensor, "x / (1.0 + exp(-x))"> {
   let summary = "Sigmoid linear unit, x * sigmoid(x)";
   let description = [{
     Also known as swish. NaN at -inf. PyTorch: `torch.nn.functional.silu`.
@@ -55,7 +55,7 @@ def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x)", DL_FloatTensor, "x / (1.0 +
     ```
   }];
 }
-def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x)", DL_NumberTensor, "min(max(x, 0.0), 6.0)"> {
+def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x, bool inplace=False)", DL_NumberTensor, "min(max(x, 0.0), 6.0)"> {
   let summary = "Rectifier bounded by 6";
   let description = [{
     PyTorch: `torch.nn.functional.relu6`.
@@ -64,7 +64,7 @@ def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x)", DL_NumberTensor, "min(ma
     ```
   }];
 }
-def DL_LeakyReluOp : DL_UnaryOp<"leaky_relu", "leaky_relu(Tensor x, float negative_slope=0.01)",
+def DL_LeakyReluOp : DL_UnaryOp<"leaky_relu", "leaky_relu(Tensor x, float negative_slope=0.01, bool inplace=False)",
     DL_FloatTensor, "select(x > 0.0, x, x * getNegativeSlope().convertToDouble())"> {
   let summary = "Rectifier with a slope below 0";
   let onnx = "LeakyRelu(x, negative_slope=alpha)";
@@ -76,7 +76,7 @@ def DL_LeakyReluOp : DL_UnaryOp<"leaky_relu", "leaky_relu(Tensor x, float negati
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "0.01">:$negative_slope);
 }
-def DL_MishOp : DL_UnaryOp<"mish", "mish(Tensor x)",
+def DL_MishOp : DL_UnaryOp<"mish", "mish(Tensor x, bool inplace=False)",
     DL_FloatTensor, [{
     [&] {
       // tanh(log(1 + e)) = (e^2 + 2e) / (e^2 + 2e + 2) with e = exp(x); from 20 on that is 1.
@@ -102,7 +102,7 @@ def DL_SoftsignOp : DL_UnaryOp<"softsign", "softsign(Tensor x)", DL_FloatTensor,
     ```
   }];
 }
-def DL_HardswishOp : DL_UnaryOp<"hardswish", "hardswish(Tensor x)",
+def DL_HardswishOp : DL_UnaryOp<"hardswish", "hardswish(Tensor x, bool inplace=False)",
     DL_FloatTensor, "x * min(max(x + 3.0, 0.0), 6.0) / 6.0"> {
   let summary = "x * relu6(x + 3) / 6";
   let onnx = "HardSwish(x)";
@@ -113,7 +113,7 @@ def DL_HardswishOp : DL_UnaryOp<"hardswish", "hardswish(Tensor x)",
     ```
   }];
 }
-def DL_HardsigmoidOp : DL_UnaryOp<"hardsigmoid", "hardsigmoid(Tensor x)",
+def DL_HardsigmoidOp : DL_UnaryOp<"hardsigmoid", "hardsigmoid(Tensor x, bool inplace=False)",
     DL_FloatTensor, "min(max(x + 3.0, 0.0), 6.0) / 6.0"> {
   let summary = "relu6(x + 3) / 6";
   let description = [{
@@ -123,17 +123,22 @@ def DL_HardsigmoidOp : DL_UnaryOp<"hardsigmoid", "hardsigmoid(Tensor x)",
     ```
   }];
 }
-def DL_HardtanhOp : DL_UnaryOp<"hardtanh", "hardtanh(Tensor x, float min_val=-1.0, float max_val=1.0)",
-    DL_FloatTensor, [{
-    min(max(x, getMinVal().convertToDouble()), getMaxVal().convertToDouble()) }]> {
+def DL_HardtanhOp : DL_UnaryOp<"hardtanh", "hardtanh(Tensor x, float min_val=-1.0, float max_val=1.0, bool inplace=False)",
+    DL_NumberTensor, [{
+    [&] {
+      double low = getMinVal().convertToDouble(), high = getMaxVal().convertToDouble();
+      if (x.getKind() != ::dlc::ScalarKind::floating)
+        low = std::trunc(low), high = std::trunc(high);
+      return min(max(x, low), high);
+    }() }]> {
   let summary = "The nearest value between two numbers";
   let description = [{
-    min(max(x, min_val), max_val). PyTorch: `torch.nn.functional.hardtanh`.
+    min(max(x, min_val), max_val). For integers the bounds lose their fractions. PyTorch: `torch.nn.functional.hardtanh`.
     ```mlir
     %y = dl.hardtanh %x {max_val = 1.0 : f64, min_val = -1.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_FloatTensor:$x,
+  let arguments = (ins DL_NumberTensor:$x,
       DefaultValuedAttr<F64Attr, "-1.0">:$min_val, DefaultValuedAttr<F64Attr, "1.0">:$max_val);
 }
 def DL_SoftshrinkOp : DL_UnaryOp<"softshrink", "softshrink(Tensor x, float lambd=0.5)",
@@ -150,6 +155,7 @@ def DL_SoftshrinkOp : DL_UnaryOp<"softshrink", "softshrink(Tensor x, float lambd
     ```
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$lambd);
+  let hasVerifier = 1;
 }
 def DL_HardshrinkOp : DL_UnaryOp<"hardshrink", "hardshrink(Tensor x, float lambd=0.5)",
     DL_FloatTensor, "select(abs(x) <= getLambd().convertToDouble(), 0.0, x)"> {
@@ -162,7 +168,7 @@ def DL_HardshrinkOp : DL_UnaryOp<"hardshrink", "hardshrink(Tensor x, float lambd
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$lambd);
 }
-def DL_ThresholdOp : DL_NumbersOp<"threshold", "threshold(Tensor x, float threshold, float value)",
+def DL_ThresholdOp : DL_NumbersOp<"threshold", "threshold(Tensor x, float threshold, float value, bool inplace=False)",
     DL_NumberTensor, "select(x <= getThreshold().convertToDouble(), getValue().convertToDouble(), x)",
     "adaptor.getThreshold(), adaptor.getValue()"> {
   let summary = "x above a threshold, else a number";
@@ -198,7 +204,7 @@ def DL_GluOp : DL_LoopOp<"glu", "glu(Tensor x, int dim=-1)", ["emitResult"]> {
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<I64Attr, "-1">:$dim);
   let results = (outs DL_FloatTensor:$y);
 }
-def DL_EluOp : DL_UnaryOp<"elu", "elu(Tensor x, float alpha=1.0)",
+def DL_EluOp : DL_UnaryOp<"elu", "elu(Tensor x, float alpha=1.0, bool inplace=False)",
     DL_FloatTensor, [{
     select(x > 0.0, x, getAlpha().convertToDouble() * expm1(x)) }]> {
   let summary = "x above 0, else alpha (exp(x) - 1)";
@@ -211,7 +217,7 @@ def DL_EluOp : DL_UnaryOp<"elu", "elu(Tensor x, float alpha=1.0)",
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
 }
-def DL_SeluOp : DL_UnaryOp<"selu", "selu(Tensor x)",
+def DL_SeluOp : DL_UnaryOp<"selu", "selu(Tensor x, bool inplace=False)",
     DL_FloatTensor, [{
     1.0507009873554804934193349852946 *
         select(x > 0.0, x, 1.6732632423543772848170429916717 * expm1(x)) }]> {
@@ -223,7 +229,7 @@ def DL_SeluOp : DL_UnaryOp<"selu", "selu(Tensor x)",
     ```
   }];
 }
-def DL_CeluOp : DL_UnaryOp<"celu", "celu(Tensor x, float alpha=1.0)",
+def DL_CeluOp : DL_UnaryOp<"celu", "celu(Tensor x, float alpha=1.0, bool inplace=False)",
     DL_FloatTensor, [{
     select(x > 0.0, x, getAlpha().convertToDouble() * expm1(x / getAlpha().convertToDouble())) }]> {
   let summary = "x above 0, else alpha (exp(x / alpha) - 1)";

@@ -58,8 +58,11 @@ std::optional<int64_t> wrapDim(std::optional<Location> location, StringRef op, i
                                int64_t rank) {
   if (dim >= -rank && dim < rank)
     return dim < 0 ? dim + rank : dim;
-  (void)emitOptionalError(location, "'", op, "' has dim ", dim, "; expected ", -rank, " to ",
-                          rank - 1, " for a tensor of rank ", rank);
+  if (rank == 0)
+    (void)emitOptionalError(location, "'", op, "' has dim ", dim, ", but its tensor has no dims");
+  else
+    (void)emitOptionalError(location, "'", op, "' has dim ", dim, "; expected ", -rank, " to ",
+                            rank - 1, " for a tensor of rank ", rank);
   return std::nullopt;
 }
 

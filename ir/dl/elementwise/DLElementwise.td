@@ -49,7 +49,7 @@ def DL_AddScaledOp : DL_ScaledOp<"add_scaled", "add(Tensor x, Tensor other, floa
     ```
   }];
 }
-def DL_SubScaledOp : DL_ScaledOp<"sub_scaled", "sub(Tensor x, Tensor other, float alpha)", "-"> {
+def DL_SubScaledOp : DL_ScaledOp<"sub_scaled", "sub(Tensor x, Tensor other, float alpha)\nsubtract(Tensor x, Tensor other, float alpha)", "-"> {
   let summary = "x - alpha * other";
   let description = [{
     Integers wrap, and need a whole alpha. PyTorch: `torch.sub` with alpha.
@@ -68,7 +68,7 @@ def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)\nmultiply(Tensor 
     ```
   }];
 }
-def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)\ndivide(Tensor x, Tensor other)\ntrue_divide(Tensor x, Tensor other)", DL_FloatTensor, "x / other"> {
+def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)\ndivide(Tensor x, Tensor other, None rounding_mode=None)\ntrue_divide(Tensor x, Tensor other)", DL_FloatTensor, "x / other"> {
   let precision = "wide";
   let summary = "True quotient";
   let description = [{
@@ -214,10 +214,12 @@ def DL_LogAddExpOp : DL_BinaryOp<"logaddexp", "logaddexp(Tensor x, Tensor other)
   }];
 }
 def DL_NanToNumOp : DL_UnaryOp<"nan_to_num", "nan_to_num(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None)",
-    DL_FloatTensor, [{
+    DL_Tensor, [{
     [&] {
-      const ::llvm::fltSemantics &format =
-          ::llvm::cast<::mlir::FloatType>(::mlir::getElementTypeOrSelf(getX())).getFloatSemantics();
+      auto dtype = ::llvm::dyn_cast<::mlir::FloatType>(::mlir::getElementTypeOrSelf(getX()));
+      if (!dtype)
+        return x;
+      const ::llvm::fltSemantics &format = dtype.getFloatSemantics();
       double largest = ::llvm::APFloat::getLargest(format).convertToDouble();
       double inf = std::numeric_limits<double>::infinity();
       Scalar high = x.constant(getPosinf() ? getPosinf()->convertToDouble() : largest);
@@ -227,12 +229,12 @@ def DL_NanToNumOp : DL_UnaryOp<"nan_to_num", "nan_to_num(Tensor x, float nan=0.0
     }() }]> {
   let summary = "x with numbers in place of NaN and infinities";
   let description = [{
-    Infinities become the largest numbers of the dtype where none are given. PyTorch: `torch.nan_to_num`.
+    Infinities become the largest numbers of the dtype where none are given. Integers and bools stay as they are. PyTorch: `torch.nan_to_num`.
     ```mlir
     %y = dl.nan_to_num %x {nan = 0.5 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "0.0">:$nan, OptionalAttr<F64Attr>:$posinf,
+  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<F64Attr, "0.0">:$nan, OptionalAttr<F64Attr>:$posinf,
       OptionalAttr<F64Attr>:$neginf);
 }
 def DL_ClampOp : DL_NumbersOp<"clamp",

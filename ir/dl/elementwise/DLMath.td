@@ -309,7 +309,7 @@ def DL_PowOp : DL_BinaryOp<"pow", "pow(Tensor x, Tensor other)", DL_NumberTensor
     ```
   }];
 }
-def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tensor other)\ndiv(Tensor x, Tensor other, 'floor' rounding_mode)", DL_NumberTensor, "divFloor(x, other)"> {
+def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tensor other)\ndiv(Tensor x, Tensor other, 'floor' rounding_mode)\ndivide(Tensor x, Tensor other, 'floor' rounding_mode)", DL_NumberTensor, "divFloor(x, other)"> {
   let precision = "wide";
   let summary = "Quotient rounded down";
   let description = [{
@@ -320,7 +320,7 @@ def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tenso
     ```
   }];
 }
-def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 'trunc' rounding_mode)", DL_NumberTensor, "divTrunc(x, other)"> {
+def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 'trunc' rounding_mode)\ndivide(Tensor x, Tensor other, 'trunc' rounding_mode)", DL_NumberTensor, "divTrunc(x, other)"> {
   let precision = "wide";
   let summary = "Quotient without its fraction";
   let description = [{

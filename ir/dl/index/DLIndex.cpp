@@ -126,7 +126,7 @@ LogicalResult TakeFlatOp::inferReturnTypes(MLIRContext *context, std::optional<L
 
 SmallVector<Value> TakeFlatOp::decompose(Builder &b) {
   auto flat = [&](Value value) { return b.reshape(value, product(dimsOf(value), getContext())); };
-  return {b.make<GatherOp>(flat(getX()), flat(getIndices()), uint64_t(0))};
+  return {b.make<TakeAlongDimOp>(flat(getX()), flat(getIndices()), uint64_t(0))};
 }
 
 //===- index_select, embedding, x[index] ----------------------------------------------------------===//

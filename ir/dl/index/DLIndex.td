@@ -41,19 +41,20 @@ def DL_GatherOp : DL_LookUpOp<"gather", "gather(Tensor x, int dim, Tensor index)
 def DL_TakeAlongDimOp : DL_LookUpOp<"take_along_dim", "take_along_dim(Tensor x, Tensor indices, int dim)"> {
   let summary = "As gather, x and indices broadcast along the other dims";
   let description = [{
-    PyTorch: `torch.take_along_dim`.
+    Negative positions count from the end. PyTorch: `torch.take_along_dim`.
     ```mlir
     %y = dl.take_along_dim %x, %indices {dim = 1 : i64} : (tensor<4x8xf32>, tensor<1x2xi64>) -> tensor<4x2xf32>
     ```
   }];
   let arguments = (ins DL_Tensor:$x, DL_IndexTensor:$indices, I64Attr:$dim);
   let index = "getIndices()";
+  let wraps = "true";
 }
 
 def DL_TakeFlatOp : DL_DecomposedOp<"take_flat", "take_along_dim(Tensor x, Tensor indices, None dim=None)"> {
   let summary = "The elements of x, counted row by row, that indices name";
   let description = [{
-    In one dim, whatever the dims of x and indices. Becomes `dl.gather`. PyTorch: `torch.take_along_dim` without dim.
+    In one dim, whatever the dims of x and indices. Becomes `dl.take_along_dim`. PyTorch: `torch.take_along_dim` without dim.
     ```mlir
     %y = dl.take_flat %x, %indices : (tensor<4x8xf32>, tensor<3x2xi64>) -> tensor<6xf32>
     ```
@@ -73,10 +74,10 @@ def DL_IndexSelectOp : DL_LookUpOp<"index_select", "index_select(Tensor x, int d
   let arguments = (ins DL_Tensor:$x, DL_IndexTensor:$index, I64Attr:$dim);
 }
 
-def DL_EmbeddingOp : DL_LookUpOp<"embedding", "embedding(Tensor input, Tensor weight, int? padding_idx=None)"> {
+def DL_EmbeddingOp : DL_LookUpOp<"embedding", "embedding(Tensor input, Tensor weight, int? padding_idx=None, None max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)"> {
   let summary = "The row of weight that each element of input names";
   let description = [{
-    weight is [V, D]; the result is the dims of input, then D. `padding_idx` matters for training alone.
+    weight is [V, D]; the result is the dims of input, then D. `padding_idx` and what follows matter for training alone.
     PyTorch: `torch.nn.functional.embedding`.
     ```mlir
     %y = dl.embedding %input, %weight : (tensor<4x16xi64>, tensor<100x8xf32>) -> tensor<4x16x8xf32>
@@ -88,7 +89,7 @@ def DL_EmbeddingOp : DL_LookUpOp<"embedding", "embedding(Tensor input, Tensor we
 }
 
 def DL_EmbeddingBagOp : DL_DecomposedOp<"embedding_bag",
-    "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, str mode='mean', Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None)",
+    "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, None max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None)",
     [AttrSizedOperandSegments]> {
   let summary = "Sum, mean or largest of the rows of weight that each bag names";
   let description = [{

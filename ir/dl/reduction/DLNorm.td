@@ -6,8 +6,8 @@
 include "ir/dl/base/DLBase.td"
 
 def DL_BatchNormOp : DL_LoopOp<"batch_norm",
-    [{batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, float eps=1e-05)
-instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False use_input_stats, float eps=1e-05)}],
+    [{batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False training=False, float momentum=0.1, float eps=1e-05)
+instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False use_input_stats, float momentum=0.1, float eps=1e-05)}],
     ["emitResult"]> {
   let summary = "Normalization of each channel by stored statistics";
   let onnx = "BatchNormalization(x, weight, bias, running_mean, running_var, eps=epsilon, !momentum, !spatial=1, !training_mode=0)";
@@ -83,7 +83,7 @@ def DL_GroupNormOp : DL_DecomposedOp<"group_norm",
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_InstanceNormOp : DL_DecomposedOp<"instance_norm",
-    "instance_norm(Tensor x, None running_mean=None, None running_var=None, Tensor? weight=None, Tensor? bias=None, True use_input_stats=True, float eps=1e-05)"> {
+    "instance_norm(Tensor x, None running_mean=None, None running_var=None, Tensor? weight=None, Tensor? bias=None, True use_input_stats=True, float momentum=0.1, float eps=1e-05)"> {
   let summary = "Normalization of each channel of each sample";
   let onnx = "InstanceNormalization(x, weight, bias, eps=epsilon)";
   let description = [{

@@ -221,7 +221,7 @@ LogicalResult VarMeanOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   return success();
 }
 SmallVector<Value> VarMeanOp::decompose(Builder &builder) {
-  return {builder.make<VarOp>(getX(), getDim(), getUnbiased(), IntegerAttr(), getKeepdim()),
+  return {builder.make<VarOp>(getX(), getDim(), getUnbiased(), getCorrectionAttr(), getKeepdim()),
           builder.make<MeanOp>(getX(), getDim(), getKeepdim(), TypeAttr())};
 }
 

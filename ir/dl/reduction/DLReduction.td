@@ -103,10 +103,10 @@ def DL_MinDimOp : DL_DecomposedOp<"min_dim", "min(Tensor x, int dim, bool keepdi
   let results = (outs DL_NumberTensor:$values, RankedTensorOf<[I64]>:$indices);
 }
 def DL_ProdOp : DL_ReductionOp<"prod",
-    "prod(Tensor x, int[] dim=[], bool keepdim=False)", ["emitTerm"]> {
+    "prod(Tensor x, int[] dim=[], bool keepdim=False, ScalarType? dtype=None)", ["emitTerm"]> {
   let summary = "Product over dims";
   let description = [{
-    Over all dims where `dim` is empty; 1 over no elements. Integers and bools are multiplied as i64. PyTorch: `torch.prod`.
+    Over all dims where `dim` is empty; 1 over no elements. Integers and bools are multiplied as i64. With `dtype`, each element is converted first. PyTorch: `torch.prod`.
     ```mlir
     %y = dl.prod %x {dim = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
     ```
@@ -130,7 +130,7 @@ def DL_AminOp : DL_ReductionOp<"amin",
   let results = (outs DL_NumberTensor:$y);
 }
 def DL_VarOp : DL_ReductionOp<"var",
-    "var(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False)\nvar(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False)", ["emitTerm", "emitResult"]> {
+    "var(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False)\nvar(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False)\nvar(Tensor x, bool unbiased)", ["emitTerm", "emitResult"]> {
   let summary = "Variance over dims";
   let description = [{
     Over all dims where `dim` is empty. The sum of squared distances from the mean, over the number of elements less `correction` (1, or 0
@@ -145,7 +145,7 @@ def DL_VarOp : DL_ReductionOp<"var",
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_StdOp : DL_ReductionOp<"std",
-    "std(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False)\nstd(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False)", ["emitTerm", "emitResult"]> {
+    "std(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False)\nstd(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False)\nstd(Tensor x, bool unbiased)", ["emitTerm", "emitResult"]> {
   let summary = "Standard deviation over dims";
   let description = [{
     The square root of the variance. Over all dims where `dim` is empty. The sum of squared distances from the mean, over the number of elements less `correction` (1, or 0
@@ -173,11 +173,13 @@ def DL_LogSumExpOp : DL_ReductionOp<"logsumexp",
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_NormOp : DL_ReductionOp<"norm",
-    "norm(Tensor x, float p=2, int[] dim=[], bool keepdim=False)", ["emitTerm", "emitResult"]> {
+    [{norm(Tensor x, float p=2, int[] dim=[], bool keepdim=False, ScalarType? dtype=None)
+norm(Tensor x, 'fro' p, int[] dim=[], bool keepdim=False, ScalarType? dtype=None)
+norm(Tensor x, None p, int[] dim=[], bool keepdim=False, ScalarType? dtype=None)}], ["emitTerm", "emitResult"]> {
   let summary = "Vector norm over dims";
   let description = [{
     Over all dims where `dim` is empty. The p-th root of the sum of |x|^p; `p` of inf (-inf) is the largest (smallest) |x|, 0 counts the elements
-    that are not 0. PyTorch: `torch.norm`.
+    that are not 0; 'fro' and None are 2. PyTorch: `torch.norm`.
     ```mlir
     %y = dl.norm %x {dim = array<i64: 1>, p = 2.0 : f64} : (tensor<4x8xf32>) -> tensor<4xf32>
     ```
@@ -225,25 +227,28 @@ def DL_CountNonzeroOp : DL_DecomposedOp<"count_nonzero",
   let results = (outs RankedTensorOf<[I64]>:$y);
 }
 def DL_VarMeanOp : DL_DecomposedOp<"var_mean",
-    "var_mean(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False) -> (Tensor var, Tensor mean)"> {
+    [{var_mean(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False) -> (Tensor var, Tensor mean)
+var_mean(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)
+var_mean(Tensor x, bool unbiased) -> (Tensor var, Tensor mean)}]> {
   let summary = "Variance and mean over dims";
   let description = [{
-    Over all dims where `dim` is empty. PyTorch: `torch.var_mean`.
+    As `dl.var` and `dl.mean`, over all dims where `dim` is empty. PyTorch: `torch.var_mean`.
     ```mlir
     %v, %m = dl.var_mean %x {dim = array<i64: 1>} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dim,
-      DefaultValuedAttr<BoolAttr, "true">:$unbiased, DefaultValuedAttr<BoolAttr, "false">:$keepdim);
+      DefaultValuedAttr<BoolAttr, "true">:$unbiased, OptionalAttr<I64Attr>:$correction,
+      DefaultValuedAttr<BoolAttr, "false">:$keepdim);
   let results = (outs DL_FloatTensor:$var, DL_FloatTensor:$mean);
 }
 
-def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
+def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim, ScalarType? dtype=None)", ["emitTerm", "emitResult"]> {
   let precision = "follow";
   let summary = "exp(x) normalized to sum 1 along a dim";
   let onnx = "Softmax@13(x, dim=axis:-1)";
   let description = [{
-    exp(x - m) / sum(exp(x - m)) with m the largest value along `dim`. PyTorch: `torch.softmax`.
+    exp(x - m) / sum(exp(x - m)) with m the largest value along `dim`. With `dtype`, each element is converted first. PyTorch: `torch.softmax`.
     ```mlir
     %y = dl.softmax %x {dim = -1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
@@ -251,12 +256,12 @@ def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm
   let arguments = (ins DL_FloatTensor:$x, I64Attr:$dim);
   let results = (outs DL_FloatTensor:$y);
 }
-def DL_LogSoftmaxOp : DL_LoopOp<"log_softmax", "log_softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
+def DL_LogSoftmaxOp : DL_LoopOp<"log_softmax", "log_softmax(Tensor x, int dim, ScalarType? dtype=None)", ["emitTerm", "emitResult"]> {
   let precision = "follow";
   let summary = "Logarithm of the softmax";
   let onnx = "LogSoftmax@13(x, dim=axis:-1)";
   let description = [{
-    x - m - log(sum(exp(x - m))) with m the largest value along `dim`. PyTorch: `torch.log_softmax`.
+    x - m - log(sum(exp(x - m))) with m the largest value along `dim`. With `dtype`, each element is converted first. PyTorch: `torch.log_softmax`.
     ```mlir
     %y = dl.log_softmax %x {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```

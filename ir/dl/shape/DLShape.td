@@ -84,7 +84,7 @@ swapdims(Tensor x, int dim0, int dim1)}]> {
   let hasCanonicalizer = 1;
 }
 
-def DL_DropoutOp : DL_MoveOp<"dropout", "dropout(Tensor x, float p=0.5)"> {
+def DL_DropoutOp : DL_MoveOp<"dropout", "dropout(Tensor x, float p=0.5, False training=False, bool inplace=False)"> {
   let summary = "Nothing, at inference";
   let description = [{
     Folds to its operand. PyTorch: `torch.nn.functional.dropout(training=False)`.

@@ -46,7 +46,7 @@ def DL_MaxPool2dOp : DL_MaxPoolOp<"max_pool2d", 4,
   }];
 }
 def DL_MaxPool3dOp : DL_MaxPoolOp<"max_pool3d", 5,
-    "max_pool3d(Tensor x, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool ceil_mode=False)",
+    "max_pool3d(Tensor x, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, False return_indices=False)",
     "{1, 1, 1}", "{0, 0, 0}"> {
   let summary = "Largest value of each window of a volume";
   let description = [{
@@ -207,7 +207,7 @@ def DL_AdaptiveAvgPool2dOp : DL_AdaptivePoolOp<"adaptive_avg_pool2d", 4,
   }];
 }
 def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d", 3,
-    "adaptive_max_pool1d(Tensor x, int?[1] output_size)", DL_NumberTensor> {
+    "adaptive_max_pool1d(Tensor x, int?[1] output_size, False return_indices=False)", DL_NumberTensor> {
   let summary = "Largest values of a line cut into output_size windows";
   let description = [{
     x is [N, C, L], windows as those of `dl.adaptive_avg_pool2d`. PyTorch: `torch.nn.functional.adaptive_max_pool1d`.
@@ -217,7 +217,7 @@ def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d", 3,
   }];
 }
 def DL_AdaptiveMaxPool2dOp : DL_AdaptivePoolOp<"adaptive_max_pool2d", 4,
-    "adaptive_max_pool2d(Tensor x, int?[2] output_size)", DL_NumberTensor> {
+    "adaptive_max_pool2d(Tensor x, int?[2] output_size, False return_indices=False)", DL_NumberTensor> {
   let summary = "Largest values of an image cut into output_size windows";
   let description = [{
     x is [N, C, H, W], windows as those of `dl.adaptive_avg_pool2d`. PyTorch: `torch.nn.functional.adaptive_max_pool2d`.

@@ -94,3 +94,11 @@ func.func @bits_of_less_than_a_byte(%a: tensor<2xi4>) {
   %y = dl.bitcast %a {dtype = i8} : (tensor<2xi4>) -> tensor<2xi8>
   return
 }
+
+// -----
+
+func.func @softshrink(%a: tensor<2xf32>) {
+  // expected-error @+1 {{'dl.softshrink' op has lambd = -0.5; expected 0 or more}}
+  %y = dl.softshrink %a {lambd = -0.5 : f64} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}

@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, EVERY16, FLOATS, NUMBERS, row
+from rows.row import BOUNDARY, EVERY16, FLOATS, INTS, NUMBERS, row
 
 row("relu", NUMBERS, [("N",)], ("N",), torch.relu, acc.equal)
 row("relu6", NUMBERS, [("N",)], ("N",), lambda x: x.clamp(0, 6), acc.equal)
@@ -29,6 +29,8 @@ row("hardswish", FLOATS, [("N",)], ("N",), lambda x: x * (x + 3).clamp(0, 6) / 6
 row("hardsigmoid", FLOATS, [("N",)], ("N",), lambda x: (x + 3).clamp(0, 6) / 6, acc.composite(), values="wide")
 row("hardtanh", FLOATS, [("N",)], ("N",), lambda x: F.hardtanh(x, -0.5, 2.0), acc.equal,
     attrs="{min_val = -0.5 : f64, max_val = 2.0 : f64}")
+row("hardtanh", INTS, [("N",)], ("N",), lambda x: x.long().clamp(-2, 3), acc.equal, attrs="{min_val = -2.75 : f64, max_val = 3.75 : f64}",
+    values="numbers", note="integers")
 row("softshrink", FLOATS, [("N",)], ("N",),
     lambda x: torch.where(x > 0.25, x - 0.25, torch.where(x < -0.25, x + 0.25, torch.where(x.isnan(), x, 0.0))), acc.equal,
     attrs="{lambd = 0.25 : f64}")

@@ -41,6 +41,7 @@ row("nan_to_num", FLOATS, [("N",)], ("N",), lambda x: torch.nan_to_num(x, 0.5, 7
     attrs="{nan = 0.5 : f64, posinf = 7.0 : f64, neginf = -3.0 : f64}")
 for dtype in FLOATS:
     row("nan_to_num", (dtype,), [("N",)], ("N",), lambda x, m=acc.LARGEST[dtype]: torch.nan_to_num(x, 0, m, -m), acc.equal, note="largest")
+row("nan_to_num", INTS + ("i1",), [("N",)], ("N",), lambda x: x, acc.equal, attrs="{nan = 0.5 : f64, posinf = 7.0 : f64}", note="integers")
 row("addcmul", NUMBERS, TRIPLE, (3, "N"), lambda x, a, b: x + 2 * a * b, acc.of_terms(lambda x, a, b: (x, 2 * a * b)),
     attrs="{value = 2.0 : f64}", values="whole")
 row("addcmul", FLOATS, TRIPLE, (3, "N"), lambda x, a, b: x + 0.5 * a * b, acc.of_terms(lambda x, a, b: (x, 0.5 * a * b)),

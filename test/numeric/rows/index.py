@@ -50,7 +50,10 @@ row("take_along_dim", ("f32", "i8"), [(7, "N"), (4, 1)], (4, "N"), lambda x, i: 
     attrs="{dim = 0 : i64}", kinds=at(INSIDE), note="broadcast index")
 row("take_along_dim", ("f32",), [(7, 1), (4, "N")], (4, "N"), lambda x, i: torch.take_along_dim(x, i, 0), attrs="{dim = 0 : i64}",
     kinds=at(INSIDE), note="broadcast x")
+row("take_along_dim", ("f32", "i8"), [(7, "N"), (4, "N")], (4, "N"), lambda x, i: torch.take_along_dim(x, i % 7, 0),
+    attrs="{dim = 0 : i64}", kinds=at(range(-7, 7)), note="from the end")
 row("take_flat", MOVED, [("N", 3), (4, "N")], ("4*N",), lambda x, i: torch.take_along_dim(x, i), kinds=at(range(3)), sizes=BOUNDARY[1:])
+row("take_flat", ("f32",), [(2, 3), ("N",)], ("N",), lambda x, i: torch.take_along_dim(x, i % 6), kinds=at(range(-6, 6)), note="from the end")
 
 
 def bags(mode, **args):

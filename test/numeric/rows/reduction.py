@@ -94,6 +94,10 @@ for part, which in (("var", 0), ("mean", 1)):
     row("var_mean", ("f32",), [("N", 9)], ("N",), lambda x, i=which: torch.var_mean(x, 1)[i], acc.contraction(16, lambda x, i=which: (AROUND(1, 1)(x), x.mean(1))[i]),
         values="normal", note=part, body=lambda names, types, result, i=which:
         f"{('%y, %m', '%v, %y')[i]} = dl.var_mean {names[0]} {{dim = array<i64: 1>}} : ({types[0]}) -> ({result}, {result})")
+row("var_mean", ("f32",), [("N", 9)], ("N",), lambda x: x.var(1, correction=3),
+    acc.contraction(16, lambda x: ((x + x.mean(1, keepdim=True)) ** 2).sum(1) / 6), values="normal", note="correction",
+    body=lambda names, types, result:
+    f"%y, %m = dl.var_mean {names[0]} {{dim = array<i64: 1>, correction = 3 : i64}} : ({types[0]}) -> ({result}, {result})")
 row("logsumexp", FLOATS, [(3, "N")], (3,), lambda x: x.logsumexp(1), acc.of_logsumexp(1), attrs="{dim = array<i64: 1>}",
     values="normal")
 row("logsumexp", ("f32", "f16"), [("N", 10)], ("N",), lambda x: x.logsumexp(1), acc.of_logsumexp(1), attrs="{dim = array<i64: 1>}",

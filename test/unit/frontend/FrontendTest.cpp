@@ -138,11 +138,11 @@ TEST_F(Frontend, argumentErrors) {
   EXPECT_EQ(body("y = softmax(x, dmi=1)", "f32[N]"),
             "5:16: error: 'softmax' has no argument 'dmi'; did you mean 'dim'?\n");
   EXPECT_EQ(body("y = softmax(x, temperature=1)", "f32[N]"),
-            "5:16: error: 'softmax' has no argument 'temperature'; it takes x, dim\n");
+            "5:16: error: 'softmax' has no argument 'temperature'; it takes x, dim, dtype\n");
   EXPECT_EQ(body("y = softmax(x, 1, dim=1)", "f32[N]"),
             "5:19: error: 'softmax' gets its argument 'dim' twice\n");
-  EXPECT_EQ(body("y = softmax(x, 1, 2)", "f32[N]"),
-            "5:19: error: 'softmax' takes 2 arguments, got more: the integer 2\n");
+  EXPECT_EQ(body("y = exp(x, 2)", "f32[N]"),
+            "5:12: error: 'exp' takes 1 argument, got more: the integer 2\n");
   EXPECT_EQ(body("y = softmax(x, 1.5)", "f32[N]"),
             "5:16: error: argument 'dim' of 'softmax' is the number 1.5; expected an integer\n");
   EXPECT_EQ(body("y = max_pool2d(x, (1, 2, 3))", "f32[N]"),
@@ -288,8 +288,8 @@ TEST_F(Frontend, callErrors) {
             std::string::npos);
   EXPECT_EQ(body("y = reshape(x, [" + dims + ",1])", "f32[N]"),
             "5:5: error: a tensor has 65 dims; the limit is 64; join some of them\n");
-  EXPECT_EQ(body("y = relu(x, 1)", "f32[N]"),
-            "5:13: error: 'relu' takes 1 argument, got more: the integer 1\n");
+  EXPECT_EQ(body("y = relu(x, false, 1)", "f32[N]"),
+            "5:20: error: 'relu' takes 2 arguments, got more: the integer 1\n");
   EXPECT_EQ(body("y = relu()", "f32[N]"), "5:5: error: 'relu' needs its argument 'x', a tensor\n");
   EXPECT_EQ(body("y = (x, x)", "f32[N]"),
             "5:1: error: output 'y' is a list of 2; expected a tensor\n");

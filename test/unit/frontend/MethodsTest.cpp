@@ -105,8 +105,8 @@ TEST_F(Methods, errors) {
             "5:5: error: 'x.float' takes no arguments, got the integer 2\n");
   EXPECT_EQ(body("y = x.view_as(2)", "f32[N]"),
             "5:5: error: 'x.view_as' takes one tensor, got the integer 2\n");
-  EXPECT_EQ(body("y = x.relu(1)", "f32[N]"),
-            "5:12: error: 'relu' takes 1 argument, got more: the integer 1\n");
+  EXPECT_EQ(body("y = x.exp(1)", "f32[N]"),
+            "5:11: error: 'exp' takes 1 argument, got more: the integer 1\n");
   EXPECT_EQ(body("y = q.relu()", "f32[N]"),
             "5:5: error: unknown function or layer 'q.relu'; did you mean 'prelu'?\n");
   EXPECT_EQ(body("y = _i.to(torch.float16)", "f16[4]"),
