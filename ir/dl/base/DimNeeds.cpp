@@ -110,6 +110,11 @@ SmallVector<DimNeed> needsOf(Operation *op) {
           [&](Operation *window) { collect.addFrom(window->getResult(0), 2, 1); })
       // Products of places hide the sign of each.
       .Case<UnfoldOp, PatchesOp>([&](auto unfold) { collect.addWindow(unfold, unfold.getX()); })
+      .Case([&](UnfoldDimOp unfold) {
+        Value x = unfold.getX();
+        collect.add(x, *wrapDim(std::nullopt, "", unfold.getDimension(), dimsOf(x).size()),
+                    unfold.getSize());
+      })
       .Case([&](FoldOp fold) { collect.addWindow(fold, fold.getY()); })
       .Case([&](InterpolateOp resize) {
         collect.addFrom(resize.getX(), 2, 1);

@@ -140,6 +140,35 @@ LoopNest RepeatInterleaveOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
+//===- unfold -------------------------------------------------------------------------------------===//
+
+LogicalResult UnfoldDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  int64_t size = adaptor.getSize(), step = adaptor.getStep();
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDimension(), x.getRank());
+  if (!dim)
+    return failure();
+  Dims dims = getDims(x);
+  auto whole = asConstant(dims[*dim]);
+  if (size < 0 || step < 1 || (whole && size > *whole))
+    return emitOptionalError(
+        location, "'", getOperationName(), "' of dim ", *dim, " of ", text(adaptor.getX()),
+        " has size ", size, " and step ", step,
+        "; expected a size from 0 to that of the dim, and a step of 1 or more");
+  dims[*dim] = normalize((dims[*dim] - size).floorDiv(step) + 1);
+  dims.push_back(constantDim(size, context));
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest UnfoldDimOp::getLoopNest() {
+  int64_t rank = dimsOf(getX()).size(), dim = *wrapDim(std::nullopt, "", getDimension(), rank);
+  SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
+  map[dim] = map[dim] * getStep() + getAffineDimExpr(rank, getContext());
+  return moveNest(*this, map);
+}
+
 //===- pixel_unshuffle ----------------------------------------------------------------------------===//
 
 LogicalResult PixelUnshuffleOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,

@@ -52,6 +52,17 @@ def DL_RepeatInterleaveOp : DL_MoveOp<"repeat_interleave", "repeat_interleave(Te
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$repeats, I64Attr:$dim);
 }
 
+def DL_UnfoldDimOp : DL_MoveOp<"unfold_dim", "unfold(Tensor self, int dimension, int size, int step)"> {
+  let summary = "The slices of a dim that a window of size elements shows, step apart";
+  let description = [{
+    `dimension` becomes the number of windows; their elements are a new last dim. PyTorch: `Tensor.unfold`, a method alone.
+    ```mlir
+    %y = dl.unfold_dim %x {dimension = 0 : i64, size = 3 : i64, step = 2 : i64} : (tensor<9x8xf32>) -> tensor<4x8x3xf32>
+    ```
+  }];
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dimension, I64Attr:$size, I64Attr:$step);
+}
+
 def DL_PixelUnshuffleOp : DL_MoveOp<"pixel_unshuffle", "pixel_unshuffle(Tensor x, int downscale_factor)"> {
   let summary = "Squares of pixels gathered into channels";
   let description = [{

@@ -190,6 +190,24 @@ func.func @arange() {
 
 // -----
 
+func.func @unfold_dim(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.unfold_dim' of dim 1 of f32[2,3] has size 4 and step 1; expected a size from 0 to that of the dim, and a step of 1 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.unfold_dim %x {dimension = -1 : i64, size = 4 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x0x4xf32>
+  return
+}
+
+// -----
+
+func.func @dim_of_no_dims(%x: tensor<f32>) {
+  // expected-error @+2 {{'dl.unfold_dim' has dim 0, but its tensor has no dims}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.unfold_dim %x {dimension = 0 : i64, size = 1 : i64, step = 1 : i64} : (tensor<f32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
 func.func @repeat_interleave(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.repeat_interleave' has repeats = -1; expected 0 or more}}
   // expected-error @+1 {{failed to infer returned types}}

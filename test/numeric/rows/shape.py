@@ -170,6 +170,12 @@ row("repeat_interleave", ("f32", "i8"), [("N", 3)], ("2*N", 3), lambda x: x.repe
     attrs="{repeats = 2 : i64, dim = 0 : i64}")
 row("repeat_interleave", ("f32",), [(2, "N")], (2, "3*N"), lambda x: x.repeat_interleave(3, 1), note="last dim",
     attrs="{repeats = 3 : i64, dim = -1 : i64}")
+row("unfold_dim", ("f32", "i8"), [(9, "N")], (4, "N", 3), lambda x: x.unfold(0, 3, 2),
+    attrs="{dimension = 0 : i64, size = 3 : i64, step = 2 : i64}")
+row("unfold_dim", ("f32",), [(2, "N + 2", 3)], (2, "N", 3, 3), lambda x: x.unfold(1, 3, 1), note="inner", sizes=BOUNDARY[1:],
+    attrs="{dimension = -2 : i64, size = 3 : i64, step = 1 : i64}")
+row("unfold_dim", ("f32",), [("N", 4)], ("N", 2, 1), lambda x: x.unfold(1, 1, 3), note="gaps",
+    attrs="{dimension = 1 : i64, size = 1 : i64, step = 3 : i64}")
 row("pixel_unshuffle", ("f32",), [("N", 2, 6, 9)], ("N", 18, 2, 3), lambda x: F.pixel_unshuffle(x, 3),
     attrs="{downscale_factor = 3 : i64}", sizes=BOUNDARY[1:10])
 for op, function in (("tril", torch.tril), ("triu", torch.triu)):

@@ -21,6 +21,25 @@ protected:
   }
 };
 
+TEST_F(TorchCalls, aMethodMayMeanAnotherFunction) {
+  EXPECT_EQ(body("y = _h.unfold(0, 2, 1)", "f16[3,2]"),
+            "dl.unfold_dim %arg3 {dimension = 0 : i64, size = 2 : i64, step = 1 : i64} : "
+            "(tensor<4xf16>) -> tensor<3x2xf16>\n");
+  same("_h.unfold(dimension=-1, size=3, step=2)", "unfold(_h, dimension=-1, size=3, step=2)",
+       "f16[1,3]");
+  gives("unfold(x, 2, 2, 1)", "f32[N,12,64]");
+  gives("x.unfold(2, 3, 2)", "f32[N,3,3,8,3]");
+  EXPECT_EQ(body("y = _h.unfold(0, 5, 1)", "f16[0,5]"),
+            "5:5: error: 'unfold_dim' of dim 0 of f16[4] has size 5 and step 1; expected a size "
+            "from 0 to that of the dim, and a step of 1 or more\n");
+  EXPECT_EQ(body("y = _h.unfold(0, 2, 0)", "f16[0,5]"),
+            "5:5: error: 'unfold_dim' of dim 0 of f16[4] has size 2 and step 0; expected a size "
+            "from 0 to that of the dim, and a step of 1 or more\n");
+  EXPECT_EQ(body("y = _z.unfold(0, 3, 1)", "f32[N-2,3]"),
+            "dl.unfold_dim %arg1 {dimension = 0 : i64, size = 3 : i64, step = 1 : i64} : "
+            "(tensor<?xf32, #dl.t<[s0]>>) -> tensor<?x3xf32, #dl.t<[s0 - 2, 3]>>\n");
+}
+
 TEST_F(TorchCalls, keepdimStandsBehindTheDim) {
   same("x.mean(1, true)", "mean(x, dim=1, keepdim=true)", "f32[N,1,8,8]");
   same("sum(x, (2, 3), true)", "sum(x, dim=(2, 3), keepdim=true)", "f32[N,3,1,1]");
