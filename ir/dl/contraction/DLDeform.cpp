@@ -179,7 +179,8 @@ LogicalResult DeformConv2dOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   if (failed(shifts.check(location)))
     return failure();
   int64_t channels = *asConstant(getDims(x)[1]), taken = weight.getDimSize(1);
-  if (taken < 1 || channels % taken != 0 || weight.getDimSize(0) % (channels / taken) != 0)
+  if (taken < 1 || channels < 1 || channels % taken != 0 ||
+      weight.getDimSize(0) % (channels / taken) != 0)
     return emitOptionalError(location, "'", name, "' has ", text(adaptor.getX()), " and weight ",
                              text(adaptor.getWeight()), "; expected channels in equal groups");
   Dims places = dimsOf(adaptor.getOffset());

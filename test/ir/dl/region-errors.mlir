@@ -125,3 +125,12 @@ func.func @grid_empty(%x: tensor<1x4x0x8xf32>, %g: tensor<1x5x7x2xf32>) {
   %y = dl.grid_sample %x, %g : (tensor<1x4x0x8xf32>, tensor<1x5x7x2xf32>) -> tensor<1x4x5x7xf32>
   return
 }
+
+// -----
+
+func.func @no_channels(%x: tensor<1x0x8x8xf32>, %o: tensor<1x18x6x6xf32>, %w: tensor<8x4x3x3xf32>) {
+  // expected-error @+2 {{'dl.deform_conv2d' has f32[1,0,8,8] and weight f32[8,4,3,3]; expected channels in equal groups}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.deform_conv2d %x, %o, %w {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (tensor<1x0x8x8xf32>, tensor<1x18x6x6xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x6x6xf32>
+  return
+}
