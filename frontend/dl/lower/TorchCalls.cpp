@@ -171,16 +171,29 @@ void refuseUsesOfChanged(func::FuncOp function) {
   });
 }
 
+//===- Dtypes that an op lacks --------------------------------------------------------------------===//
+
+/// The dtype in which `function` takes elements that its op does not: bools are ordered as bytes,
+/// and exponentials are floats. Null if it takes them as they are.
+static Type dtypeInside(StringRef function, Type element) {
+  MLIRContext *context = element.getContext();
+  if (function == "logsumexp" && !isa<FloatType>(element))
+    return Float32Type::get(context);
+  bool orders = llvm::StringSwitch<bool>(function)
+                    .Cases({"max", "min", "amax", "amin", "sort", "argsort"}, true)
+                    .Default(false);
+  return orders && element.isInteger(1) ? IntegerType::get(context, 8, IntegerType::Unsigned)
+                                        : Type();
+}
+
 //===- Arguments without an attribute -------------------------------------------------------------===//
 
-Item emitCall(OpEmitter &emitter, Location loc, const Signature &signature,
-              BoundArguments arguments) {
-  if (auto unchanged = emitOverNothing(emitter, loc, signature, arguments))
-    return *unchanged;
-  ArrayRef<StringAttr> attributes =
-      OperationName(signature.op, loc.getContext()).getAttributeNames();
+/// Takes out the arguments that the op has no attribute for. `inPlace` is set if one of them says
+/// so. Returns the dtype among them, or null.
+static Type takeOthers(const Signature &signature, BoundArguments &arguments, MLIRContext *context,
+                       bool &inPlace) {
+  ArrayRef<StringAttr> attributes = OperationName(signature.op, context).getAttributeNames();
   Type dtype;
-  Value changed; // by an op in place
   for (auto [param, item] : llvm::zip(signature.params, arguments)) {
     bool isOperand = param.type == Param::tensor || param.type == Param::tensors;
     if (!item || isOperand || param.type == Param::fixed ||
@@ -188,19 +201,38 @@ Item emitCall(OpEmitter &emitter, Location loc, const Signature &signature,
       continue;
     if (item->is<Type>())
       dtype = item->as<Type>();
-    if (param.name == "inplace" && item->as<bool>() && arguments.front() &&
-        arguments.front()->isTensor())
-      changed = arguments.front()->as<Value>();
+    inPlace |= param.name == "inplace" && item->as<bool>();
     item = std::nullopt;
   }
-  if (dtype && arguments.front() && arguments.front()->isTensor())
-    arguments.front()->value = emitter.cast(loc, arguments.front()->as<Value>(), dtype);
+  return dtype;
+}
+
+Item emitCall(OpEmitter &emitter, Location loc, const Signature &signature,
+              BoundArguments arguments) {
+  if (auto unchanged = emitOverNothing(emitter, loc, signature, arguments))
+    return *unchanged;
+  bool inPlace = false;
+  Type dtype = takeOthers(signature, arguments, loc.getContext(), inPlace), inside, own;
+  std::optional<Item> *first = arguments.empty() ? nullptr : &arguments.front();
+  Value x = first && *first && (*first)->isTensor() ? (*first)->as<Value>() : Value();
+  if (x && dtype)
+    (*first)->value = emitter.cast(loc, x, dtype);
+  bool isBinary = arguments.size() > 1 && arguments[1] && arguments[1]->isTensor();
+  if (x && !isBinary) {
+    own = (*first)->tensorType().getElementType();
+    if ((inside = dtypeInside(signature.name, own)))
+      (*first)->value = emitter.cast(loc, (*first)->as<Value>(), inside);
+  }
   WithoutDims dims(emitter, loc, signature, arguments);
   Item result = dims.resultOf(emitter.emit(loc, signature, arguments));
+  if (inside && !isa<FloatType>(inside))
+    result = map(result, [&](Value value) {
+      return getElementTypeOrSelf(value) == inside ? emitter.cast(loc, value, own) : value;
+    });
   if (dtype)
     result = map(result, [&](Value value) { return emitter.cast(loc, value, dtype); });
-  if (changed && result.isTensor())
-    noteChange(changed, result.as<Value>());
+  if (x && inPlace && result.isTensor())
+    noteChange(x, result.as<Value>());
   return result;
 }
 

@@ -122,6 +122,13 @@ TEST_F(TorchCalls, integersKeepTheirDtype) {
             "dl.nan_to_num %arg2 : (tensor<4xi64>) -> tensor<4xi64>\n");
   gives("nan_to_num(_b)", "bool[4]");
   gives("hardtanh(_i, -2.5, 3.5)", "i64[4]");
+  gives("sort(_b)[0]", "bool[4]");
+  gives("_b.argsort(descending=true)", "i64[4]");
+  gives("max(_b, 0)[0]", "bool[]");
+  gives("max(_b)", "bool[]");
+  gives("min(_b, _b)", "bool[4]");
+  gives("_b.amin(0, true)", "bool[1]");
+  gives("logsumexp(_i, 0)", "f32[]");
 }
 
 TEST_F(TorchCalls, refusesWhatPyTorchRefuses) {
