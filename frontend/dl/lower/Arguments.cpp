@@ -234,8 +234,12 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
     if (bound[target])
       return BindError{argument.loc,
                        quote(callee) + " gets its argument " + quote(param.name) + " twice"};
-    if (value.is<Item::None>() && (param.optional || param.defaultValue == "None")) {
-      bound[target] = value;
+    bool isNone = value.is<Item::None>();
+    // PyTorch's default of a stride: that of no numbers is the window.
+    isNone |= param.optional && param.type == Param::integers && value.is<Item::List>() &&
+              value.as<Item::List>().empty();
+    if (isNone && (param.optional || param.defaultValue == "None")) {
+      bound[target] = {Item::None(), value.loc};
       continue;
     }
     bound[target] = convert(param, value);

@@ -108,7 +108,10 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
     return Item::dim(dl::normalize(dl::product(dl::getDims(x.tensorType()), context)), expr.loc);
   }
 
-  if (auto [function, attribute] = functionOfLikeness(name); !function.empty()) {
+  // `x.to(other)` is x.type_as(other).
+  bool isOfOther = name == "to" && arguments.size() == 1 && arguments[0].value.isTensor();
+  if (auto [function, attribute] = functionOfLikeness(isOfOther ? "type_as" : name);
+      !function.empty()) {
     if (arguments.size() != 1 || !arguments[0].value.isTensor()) {
       error() << "takes one tensor, got "
               << (arguments.empty() ? "nothing"

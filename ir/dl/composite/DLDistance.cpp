@@ -102,6 +102,9 @@ LogicalResult CdistOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   if (x1.getRank() < 2 || x2.getRank() < 2 || getDims(x1).back() != getDims(x2).back())
     return emitOptionalError(location, "'", name, "' needs x1 [..., P, M] and x2 [..., R, M], got ",
                              text(adaptor.getX1()), " and ", text(adaptor.getX2()));
+  if (!(adaptor.getP().convertToDouble() >= 0))
+    return emitOptionalError(location, "'", name, "' has p = ", text(adaptor.getP()),
+                             "; expected 0 or more");
   auto dims = dimsOfPairs(adaptor.getX1(), adaptor.getX2());
   if (!dims)
     return emitOptionalError(location, "'", name, "' cannot broadcast the leading dims of ",

@@ -27,8 +27,8 @@ LogicalResult PreluOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   auto weight = cast<RankedTensorType>(adaptor.getWeight().getType());
   Dims slopes = getDims(weight);
   AffineExpr channels = x.getRank() > 1 ? getDims(x)[1] : constantDim(1, x.getContext());
-  bool isOne = weight.getRank() == 1 && isConstant(slopes[0], 1);
-  if (weight.getElementType() != x.getElementType() || weight.getRank() != 1 ||
+  bool isOne = weight.getRank() == 0 || isConstant(slopes[0], 1);
+  if (weight.getElementType() != x.getElementType() || weight.getRank() > 1 ||
       (!isOne && slopes[0] != channels))
     return emitOptionalError(location, "'", getOperationName(), "' needs a weight of 1 or ",
                              text(channels, adaptor.getOperands()), " ", x.getElementType(),
@@ -40,9 +40,12 @@ LogicalResult PreluOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
 LoopNest PreluOp::getLoopNest() {
   LoopNest nest = elementwiseNest(*this);
   MLIRContext *context = getContext();
-  bool isOne = isConstant(getDims(cast<RankedTensorType>(getWeight().getType()))[0], 1);
-  AffineExpr channel = isOne ? getAffineConstantExpr(0, context) : getAffineDimExpr(1, context);
-  nest.results[1].map = AffineMap::get(nest.parallel.size(), kMaxSymbols, {channel}, context);
+  Dims slopes = getDims(cast<RankedTensorType>(getWeight().getType()));
+  SmallVector<AffineExpr> channel; // none of a weight without dims
+  if (!slopes.empty())
+    channel.push_back(isConstant(slopes[0], 1) ? getAffineConstantExpr(0, context)
+                                               : getAffineDimExpr(1, context));
+  nest.results[1].map = AffineMap::get(nest.parallel.size(), kMaxSymbols, channel, context);
   return nest;
 }
 

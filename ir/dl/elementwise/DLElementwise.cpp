@@ -45,6 +45,8 @@ LogicalResult inferFilled(StringRef op, std::optional<Location> location, ValueR
 LogicalResult inferWithNumbers(StringRef op, std::optional<Location> location, ValueRange operands,
                                ArrayRef<std::optional<APFloat>> numbers,
                                SmallVectorImpl<Type> &types) {
+  if (llvm::none_of(numbers, [](const auto &number) { return number.has_value(); }))
+    return emitOptionalError(location, "'", op, "' needs at least one of its numbers");
   bool isInteger = getElementTypeOrSelf(operands.front()).isIntOrIndex();
   for (const std::optional<APFloat> &number : numbers)
     if (number && !number->isInteger() && isInteger)

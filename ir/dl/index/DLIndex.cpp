@@ -174,6 +174,11 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   if (weight.getRank() != 2)
     return emitOptionalError(location, "'", getOperationName(), "' has weight ",
                              text(adaptor.getWeight()), "; expected [rows, width]");
+  auto rows = asConstant(getDims(weight)[0]);
+  int64_t padding = adaptor.getPaddingIdx().value_or(0);
+  if (adaptor.getPaddingIdx() && rows && (padding < -*rows || padding >= *rows))
+    return emitOptionalError(location, "'", getOperationName(), "' has padding_idx ", padding,
+                             "; expected a row of ", text(adaptor.getWeight()));
   types.push_back(rowsType(typeOf(adaptor.getInput()), weight));
   return success();
 }

@@ -320,8 +320,11 @@ LoopNest TransposeOp::getLoopNest() {
 
 //===- dropout ------------------------------------------------------------------------------------===//
 
-LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  if (double p = adaptor.getP().convertToDouble(); !(p >= 0 && p <= 1))
+    return emitOptionalError(location, "'", getOperationName(), "' has p = ", text(adaptor.getP()),
+                             "; expected a probability from 0 to 1");
   types.push_back(adaptor.getX().getType());
   return success();
 }

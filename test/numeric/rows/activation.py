@@ -40,6 +40,8 @@ row("threshold", NUMBERS, [("N",)], ("N",), lambda x: torch.where(x <= 2, torch.
     attrs="{threshold = 2.0 : f64, value = 20.0 : f64}")
 row("prelu", FLOATS, [(3, "N", 4), ("N",)], (3, "N", 4), F.prelu, acc.composite(), sizes=BOUNDARY[1:], values="normal")
 row("prelu", ("f32",), [("N", 5), (1,)], ("N", 5), F.prelu, acc.composite(), values="normal", note="one slope")
+row("prelu", ("f32",), [("N", 5), ()], ("N", 5), lambda x, w: F.prelu(x, w.reshape(1)), acc.composite(), values="normal",
+    note="no dims")
 row("glu", FLOATS, [("N", 6)], ("N", 3), F.glu, acc.composite(4, floor=0), values="wide")
 row("glu", ("f32",), [("2*N", 5)], ("N", 5), lambda x: F.glu(x, 0), acc.composite(4, floor=0), attrs="{dim = 0 : i64}", values="wide",
     note="outer, of N")

@@ -101,6 +101,9 @@ TEST_F(TorchCalls, argumentsWithoutAnAttribute) {
   same("subtract(_h, 1, alpha=2)", "sub(_h, 1, alpha=2)", "f16[4]");
   same("batch_norm(x[:, 0], zeros(8), ones(8), training=false, momentum=0.5, eps=0.1)",
        "batch_norm(x[:, 0], zeros(8), ones(8), eps=0.1)", "f32[N,8,8]");
+  same("avg_pool2d(x, (2, 2), ())", "avg_pool2d(x, 2)", "f32[N,3,4,4]");
+  same("_i.to(_h)", "_i.to(f16)", "f16[4]");
+  gives("prelu(_h, sum(_h))", "f16[4]");
   same("embedding(_i, zeros(7, 5), sparse=true)", "embedding(_i, zeros(7, 5))", "f32[4,5]");
   EXPECT_EQ(body("y = batch_norm(x[:, 0], zeros(8), ones(8), training=true)", "f32[N,8,8]"),
             "5:44: error: argument 'training' of 'batch_norm' is true; expected false\n");
@@ -147,6 +150,12 @@ TEST_F(TorchCalls, refusesWhatPyTorchRefuses) {
   refuses("max_unpool2d(" + x + ", " + indices + ", 2, 1, 3)",
           "'max_unpool2d' of f32[2,3,4,4] gives a dim of size -1; expected 1 or more");
   gives("adaptive_avg_pool2d(x, (0, None))", "f32[N,3,0,8]");
+  refuses("dropout(_h, 1.5)", "'dropout' has p = 1.5; expected a probability from 0 to 1");
+  refuses("cdist(x, x, -1)", "'cdist' has p = -1; expected 0 or more");
+  refuses("embedding(_i, zeros(7, 5), padding_idx=7)",
+          "'embedding' has padding_idx 7; expected a row of f32[7,5]");
+  gives("embedding(_i, zeros(7, 5), padding_idx=-7)", "f32[4,5]");
+  refuses("clamp(_h)", "'clamp' needs at least one of its numbers");
 }
 
 } // namespace

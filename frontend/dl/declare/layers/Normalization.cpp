@@ -7,10 +7,10 @@
 namespace dlc::frontend {
 
 static constexpr llvm::StringRef kBatchNormSchema =
-    "(int num_features, float eps=1e-05, float momentum=0.1, bool affine=True, bool "
+    "(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool "
     "track_running_stats=True)";
 static constexpr llvm::StringRef kInstanceNormSchema =
-    "(int num_features, float eps=1e-05, float momentum=0.1, bool affine=False, bool "
+    "(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
     "track_running_stats=False)";
 
 static void addAffine(LayerWeights &weights, llvm::SmallVector<int64_t> shape) {
