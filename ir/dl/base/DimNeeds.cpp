@@ -59,14 +59,14 @@ static void addBorders(Collector &collect, PadOp op) {
     return;
   AffineMap pad = op.getPad(); // numbers in these modes
   unsigned rank = dimsOf(op.getX()).size();
-  for (unsigned i = 0; i < pad.getNumResults() / 2; ++i)
-    if (int64_t widest =
-            std::max(*asConstant(pad.getResult(2 * i)), *asConstant(pad.getResult(2 * i + 1)));
-        widest > 0)
+  for (unsigned i = 0; i < pad.getNumResults() / 2; ++i) {
+    int64_t low = *asConstant(pad.getResult(2 * i)), high = *asConstant(pad.getResult(2 * i + 1));
+    if (int64_t widest = std::max(low, high), narrowest = std::min(low, high); widest > 0)
       collect.add(op.getX(), rank - 1 - i,
                   op.getMode() == "reflect"    ? widest + 1
-                  : op.getMode() == "circular" ? widest
+                  : op.getMode() == "circular" ? widest - std::min<int64_t>(narrowest, 0)
                                                : 1);
+  }
 }
 
 bool isCheckedWhenBound(Dim size, Dim end) {

@@ -149,6 +149,11 @@ static std::pair<AffineExpr, AffineExpr> widthsOf(AffineMap pad, unsigned pair) 
   return {pad.getResult(2 * pair), pad.getResult(2 * pair + 1)};
 }
 
+/// How many elements negative widths crop at both ends.
+static int64_t croppedBy(int64_t low, int64_t high) {
+  return std::max<int64_t>(-low, 0) + std::max<int64_t>(-high, 0);
+}
+
 LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = typeOf(adaptor.getX());
@@ -173,11 +178,10 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
                                text(low ? behind : before, adaptor.getOperands()),
                                "; expected numbers, for dims go with mode 'constant' alone");
     int64_t widest = std::max(low.value_or(0), high.value_or(0));
-    if (mode != "constant" && std::min(*low, *high) < 0)
-      return emitOptionalError(location, "'", name, "' in mode '", mode,
-                               "' has a negative width; expected 0 or more");
-    // What stands in the border must exist.
-    int64_t most = mode == "reflect" ? widest + 1 : mode == "circular" ? widest : 1;
+    // The border repeats elements that must exist. A circle is what negative widths leave.
+    int64_t most = mode == "reflect"    ? widest + 1
+                   : mode == "circular" ? widest + croppedBy(*low, *high)
+                                        : 1;
     if (auto size = asConstant(dim); mode != "constant" && size && widest > 0 && *size < most)
       return emitOptionalError(location, "'", name, "' in mode '", mode, "' has width ", widest,
                                " beside dim ", position, " of ", text(adaptor.getX()),
@@ -206,7 +210,9 @@ LoopNest PadOp::getLoopNest() {
     if (isConstant) {
       map[dim] = map[dim] - low;
     } else if (getMode() == "circular" && size) {
-      map[dim] = (map[dim] + (*size - *asConstant(low))) % *size;
+      int64_t before = *asConstant(low), circle = *size - croppedBy(before, *asConstant(high));
+      map[dim] = (map[dim] + (circle - std::max<int64_t>(before, 0))) % circle +
+                 std::max<int64_t>(-before, 0);
     } else {
       // A symbolic dim may be too small for its border, which then is NaN or 0: in the interpreter,
       // that is, since a runtime refuses such sizes (needsOf).
@@ -228,15 +234,18 @@ Value PadOp::emitResult(BodyContext &, ValueRange args, ValueRange) { return arg
 
 Value PadOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned dim, ValueRange) {
   Dims dims = getDims(typeOf(getX()));
-  int64_t low = *asConstant(widthsOf(getPad(), dims.size() - 1 - dim).first);
+  auto widths = widthsOf(getPad(), dims.size() - 1 - dim);
+  int64_t low = *asConstant(widths.first), high = *asConstant(widths.second);
   Scalar place(context.builder, context.loc, context.parallel[dim], ScalarKind::signedInt);
   Scalar size(context.builder, context.loc, context.extent(dims[dim]), ScalarKind::signedInt);
   Scalar index = place - static_cast<double>(low), last = size - 1.0;
   if (getMode() == "replicate")
     return min(max(index, 0.0), last).value();
   if (getMode() == "circular") {
-    index = select(index < index.constant(0), index + size, index);
-    return select(index < size, index, index - size).value();
+    Scalar circle = size - static_cast<double>(croppedBy(low, high));
+    Scalar end = circle + static_cast<double>(std::max<int64_t>(-low, 0));
+    index = select(index < index.constant(0), index + circle, index);
+    return select(index < end, index, index - circle).value();
   }
   index = max(index, -index);                     // mirrored at 0
   return min(index, last + last - index).value(); // and at the last

@@ -11,9 +11,9 @@ func.func @pad_reflect(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @pad_negative(%x: tensor<2x3xf32>) {
-  // expected-error @+2 {{'dl.pad' in mode 'circular' has a negative width; expected 0 or more}}
+  // expected-error @+2 {{'dl.pad' in mode 'circular' has width 2 beside dim 1 of f32[2,3]; expected a dim of 4 or more}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = affine_map<() -> (-1, 1)>, mode = "circular"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = dl.pad %x {pad = affine_map<() -> (-2, 2)>, mode = "circular"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
 

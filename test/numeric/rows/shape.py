@@ -252,3 +252,10 @@ for mode in ("reflect", "replicate", "circular"):
         torch=lambda x, mode=mode: F.pad(x.double(), [2, 3], mode).to(x.dtype) if len(x) else x.new_zeros(0, 2, 10))
     row("pad", ("f32",), [(2, 3, 4, "N")], (2, 3, 7, "N + 3"), attrs=f'{{pad = affine_map<() -> (1, 2, 3, 0)>, mode = "{mode}"}}',
         torch=lambda x, mode=mode: F.pad(x, [1, 2, 3, 0], mode), sizes=(3,) + BOUNDARY[4:], note=f"{mode}, of N")
+    for low, high in ((-1, 2), (2, -1), (-2, -1)):
+        row("pad", ("f32",), [("N", 2, 6)], ("N", 2, 6 + low + high), note=f"{mode}, {low} and {high}",
+            attrs=f'{{pad = affine_map<() -> ({low}, {high})>, mode = "{mode}"}}',
+            torch=lambda x, mode=mode, widths=[low, high]: F.pad(x, widths, mode) if len(x) else x.new_zeros(0, 2, 6 + sum(widths)))
+        row("pad", ("f32",), [(2, 3, "N")], (2, 3, f"N + {low + high}" if low + high >= 0 else f"N - {-low - high}"),
+            attrs=f'{{pad = affine_map<() -> ({low}, {high})>, mode = "{mode}"}}', sizes=(4,) + BOUNDARY[4:],
+            torch=lambda x, mode=mode, widths=[low, high]: F.pad(x, widths, mode), note=f"{mode}, {low} and {high}, of N")
