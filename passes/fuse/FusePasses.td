@@ -10,7 +10,8 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::func::FuncOp"> {
   let description = [{
     Asks the schedules of the target (ir/interfaces/ScheduleOracle.h) about each dl.attention. One
     that stays becomes a kernel that never stores the scores; with `explain` a remark says of each
-    other one why. Example: test/passes/fuse/decompose-attention.mlir.
+    other one why. Scores of 16 bits, and their softmax, are computed in f32, as in one kernel.
+    Example: test/passes/fuse/decompose-attention.mlir.
     ```mlir
     %y = dl.attention(%q, %k, %v) {is_causal} : ... { ... }    // on @cpu, or of f64
     // becomes the ops of its body, and what adds the mask

@@ -156,6 +156,11 @@ class CpuSeparate(Cpu):
         super().__init__()
         self.dlc_opt = built("bin", "dlc-opt")
 
+    @staticmethod
+    def takes(case):
+        """Not what holds of ops that passes raise: here they may stay apart."""
+        return not getattr(case.row.bound, "is_raised", False)
+
     def prepared(self, source, phase):
         assert phase == "import", "the passes of the phases before that of fusions are left out"
         with open(source) as file:

@@ -25,9 +25,10 @@ def attention(q, k, v, mask=None, scale=None, causal=False, gqa=False):
     return scores.softmax(-1) @ v
 
 
-def of_attention(tf32=0.0, **arguments):
-    """Scores lose E + 2 units of sum|q||k| and, in 16 bits, one of their own for each time that they are stored; that moves
-    the weights by as much, and they and the second sum lose a unit for each of S terms. `tf32`: what rounding the factors moves a product by."""
+def of_attention(tf32=0.0, stores_scores=True, **arguments):
+    """Scores lose E + 2 units of sum|q||k| and, in 16 bits, one of their own for each time that they are stored (`stores_scores`);
+    that moves the weights by as much, and they and the second sum lose a unit for each of S terms. `tf32`: what rounding the
+    factors moves a product by."""
     def bound(y, inputs, dtype):
         u, stored = acc.unit(acc.compute(dtype)), acc.unit(dtype) if dtype != acc.compute(dtype) else 0.0
         if dtype == "f64":
@@ -40,17 +41,19 @@ def of_attention(tf32=0.0, **arguments):
             size = size + inputs[3].abs().nan_to_num(0.0, 0.0)
         terms = k.shape[-2]
         worst = size.amax(-1, keepdim=True) if terms else size.sum(-1, keepdim=True)
-        moved = 2 * worst * ((q.shape[-1] + 6) * u + 3 * stored + tf32) + (2 * terms + 24) * u + 4 * stored + tf32
+        moved = 2 * worst * ((q.shape[-1] + 6) * u + 3 * stored * stores_scores + tf32) + (2 * terms + 24) * u + 4 * stored + tf32
         weighted = attention(*inputs[:2], v, *inputs[3:], **arguments)
         return (weighted * moved).numpy() + 2 * stored * np.abs(y) + acc.ulp(np.zeros_like(y), dtype)
+    bound.is_raised = not stores_scores  # the ops that define it do round them
     if not tf32:
-        bound.in_tf32 = of_attention(2.0**-10 + 2.0**-22, **arguments)
+        bound.in_tf32 = of_attention(2.0**-10 + 2.0**-22, stores_scores, **arguments)
     return bound
 
 
-def attention_row(dtypes, q, k, v, result, note, sizes=(1, 2, 7, 8, 17, 33), mask=None, kind=None, attrs="", **arguments):
+def attention_row(dtypes, q, k, v, result, note, sizes=(1, 2, 7, 8, 17, 33), mask=None, kind=None, attrs="",
+                  stores_scores=True, **arguments):
     row(NAME, dtypes, [q, k, v] + ([mask] if mask else []), result, lambda *t: attention(*t, **arguments),
-        of_attention(**arguments), attrs=attrs, sizes=sizes, values="normal", note=note, kinds={3: kind} if kind else {})
+        of_attention(stores_scores=stores_scores, **arguments), attrs=attrs, sizes=sizes, values="normal", note=note, kinds={3: kind} if kind else {})
 
 
 attention_row(FLOATS, (2, 3, "N", 8), (2, 3, 9, 8), (2, 3, 9, 5), (2, 3, "N", 5), "L = N")
@@ -85,6 +88,12 @@ attention_row(("f16",), (1, 1, 32), (1, "N", 32), (1, "N", 32), (1, 1, 32), "one
 for queries in (7, 8, 9):
     attention_row(("f32", "f16"), (1, 2, queries, 32), (1, 2, "N", 32), (1, 2, "N", 32), (1, 2, queries, 32),
                   f"{queries} queries, long past, masked", mask=(queries, "N"), kind=("f32", [-np.inf] * 500 + [-1.5, 0.0]), sizes=LONG)
+# Scores of hundreds, which 16 bits would round to eighths or to ones, and such as f16 does not have.
+for queries in (1, 3, 7, 8):
+    for scale in (4.0, 1e4):
+        attention_row(("f16", "bf16"), (1, 2, queries, 64), (1, 2, "N", 64), (1, 2, "N", 64), (1, 2, queries, 64),
+                      f"{queries} queries, scale {scale}", sizes=(2, 65, 129), attrs=f"{{scale = {scale} : f64}}",
+                      scale=scale, stores_scores=False)
 for heads, group in ((2, 1), (1, 2), (2, 4), (1, 7)):
     attention_row(("f32", "f16"), (1, heads * group, 1, 64), (1, heads, "N", 64), (1, heads, "N", 64), (1, heads * group, 1, 64),
                   f"one query of {group} heads that share keys", sizes=LONG, attrs="{enable_gqa = true}", gqa=True)

@@ -4,6 +4,8 @@
 
 // WHY-NOT: remark:
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs 8 rows of queries or more, got 7
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs 8 rows of queries or more, got 7
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs 8 rows of queries or more, got 1
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs a dim of the result that only the queries have and one that only the values have, and query and key summed along one dim
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs query, key and value of one type, and that, the scores and the weights in f32, f16 or bf16
 // WHY: remark: the attention becomes several kernels on cpu: one kernel needs heads of 1 to 256 elements, known when the model is compiled
@@ -47,6 +49,64 @@ func.func @few(%q: tensor<7x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>) ->
     dl.yield %2 : tensor<7x4xf32>
   }
   return %y : tensor<7x4xf32>
+}
+
+// -----
+
+// Scores of 16 bits would be rounded between the kernels, or become infinite: up to the softmax all is f32.
+// CPU-LABEL: @halves
+// CPU-NEXT: %[[H:.*]] = dl.full 5.000000e-01 : f32 -> tensor<7x9xf32>
+// CPU-NEXT: %[[Q:.*]] = dl.cast %arg0 {dtype = f32}
+// CPU-NEXT: %[[K:.*]] = dl.cast %arg1 {dtype = f32}
+// CPU-NEXT: %[[S:.*]] = dl.contract %[[Q]], %[[K]] {{.*}} -> tensor<7x9xf32>
+// CPU-NEXT: %[[T:.*]] = dl.mul %[[S]], %[[H]]
+// CPU-NEXT: %[[M:.*]] = dl.causal_mask : () -> tensor<7x9xf32>
+// CPU-NEXT: %[[A:.*]] = dl.add %[[T]], %[[M]]
+// CPU-NEXT: %[[P:.*]] = dl.softmax %[[A]] {{.*}} -> tensor<7x9xf32>
+// CPU-NEXT: %[[R:.*]] = dl.cast %[[P]] {dtype = f16}
+// CPU-NEXT: %[[Y:.*]] = dl.matmul %[[R]], %arg2
+// CPU-NEXT: return %[[Y]]
+// CUDA-LABEL: @halves
+// CUDA-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal}
+func.func @halves(%q: tensor<7x4xf16>, %k: tensor<9x4xf16>, %v: tensor<9x4xf16>) -> tensor<7x4xf16> {
+  %y = dl.attention(%q, %k, %v) {is_causal} : (tensor<7x4xf16>, tensor<9x4xf16>, tensor<9x4xf16>) -> tensor<7x4xf16> {
+  ^bb0(%a: tensor<7x4xf16>, %b: tensor<9x4xf16>, %c: tensor<9x4xf16>):
+    %half = dl.full 5.000000e-01 : f32 -> tensor<7x9xf16>
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<7x4xf16>, tensor<9x4xf16>) -> tensor<7x9xf16>
+    %1 = dl.mul %0, %half : (tensor<7x9xf16>, tensor<7x9xf16>) -> tensor<7x9xf16>
+    %2 = dl.softmax %1 {dim = 1 : i64} : (tensor<7x9xf16>) -> tensor<7x9xf16>
+    %3 = dl.matmul %2, %c : (tensor<7x9xf16>, tensor<9x4xf16>) -> tensor<7x4xf16>
+    dl.yield %3 : tensor<7x4xf16>
+  }
+  return %y : tensor<7x4xf16>
+}
+
+// -----
+
+// As convert-precision leaves it: the product in 16 bits, the softmax in f32.
+// CPU-LABEL: @narrowed
+// CPU-NEXT: %[[Q:.*]] = dl.cast %arg0 {dtype = f32}
+// CPU-NEXT: %[[K:.*]] = dl.cast %arg1 {dtype = f32}
+// CPU-NEXT: %[[S:.*]] = dl.contract %[[Q]], %[[K]] {{.*}} -> tensor<1x9xf32>
+// CPU-NEXT: %[[M:.*]] = dl.cast %arg3 {dtype = f32}
+// CPU-NEXT: %[[A:.*]] = dl.add %[[S]], %[[M]]
+// CPU-NEXT: %[[P:.*]] = dl.softmax %[[A]]
+// CPU-NEXT: %[[R:.*]] = dl.cast %[[P]] {dtype = bf16}
+// CPU-NEXT: dl.matmul %[[R]], %arg2
+// CUDA-LABEL: @narrowed
+// CUDA-NEXT: dl.attention
+func.func @narrowed(%q: tensor<1x4xbf16>, %k: tensor<9x4xbf16>, %v: tensor<9x4xbf16>, %m: tensor<1x9xbf16>) -> tensor<1x4xbf16> {
+  %y = dl.attention(%q, %k, %v, %m) : (tensor<1x4xbf16>, tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<1x9xbf16>) -> tensor<1x4xbf16> {
+  ^bb0(%a: tensor<1x4xbf16>, %b: tensor<9x4xbf16>, %c: tensor<9x4xbf16>, %d: tensor<1x9xbf16>):
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<1x4xbf16>, tensor<9x4xbf16>) -> tensor<1x9xbf16>
+    %1 = dl.add %0, %d : (tensor<1x9xbf16>, tensor<1x9xbf16>) -> tensor<1x9xbf16>
+    %2 = dl.cast %1 {dtype = f32} : (tensor<1x9xbf16>) -> tensor<1x9xf32>
+    %3 = dl.softmax %2 {dim = 1 : i64} : (tensor<1x9xf32>) -> tensor<1x9xf32>
+    %4 = dl.cast %3 {dtype = bf16} : (tensor<1x9xf32>) -> tensor<1x9xbf16>
+    %5 = dl.matmul %4, %c : (tensor<1x9xbf16>, tensor<9x4xbf16>) -> tensor<1x4xbf16>
+    dl.yield %5 : tensor<1x4xbf16>
+  }
+  return %y : tensor<1x4xbf16>
 }
 
 // -----
