@@ -36,6 +36,8 @@ public:
       return panels();
     if (isFlat())
       return flat();
+    if (order.empty())
+      return single();
     if (int64_t dim = findBesideFew(); dim >= 0)
       return besideFew(dim);
     if (findTurned())
@@ -59,6 +61,7 @@ private:
   bool rowsNeedIndices(unsigned dimsOfRow);
   bool isVectorAlong(AffineExpr variable);
   CpuLaunch flat();
+  CpuLaunch single(); // element, read at places that a body computes
   CpuLaunch rows();
   CpuLaunch panels();
   CpuLaunch blocks();
@@ -198,6 +201,15 @@ CpuLaunch MapSchedule::flat() {
   k.rewriteOffset = [this](AffineExpr offset) { return flatOffset(offset); };
   return overTiles(total, kTileElements, [&](Value from, Value to) {
     k.forVector(element, from, to, [&] { emitElement(); });
+  });
+}
+
+CpuLaunch MapSchedule::single() {
+  return overTiles(k.math.constant(1), 1, [&](Value from, Value to) {
+    k.forEach(from, to, 1, [&](Value) {
+      k.emitter.bindPlace(k.builder, indices);
+      emitElement();
+    });
   });
 }
 
