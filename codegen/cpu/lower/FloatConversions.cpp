@@ -102,7 +102,25 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
-/// Integers become 16-bit floats by way of f32, as bodies say; folding has merged the two steps.
+/// Integers of 64 bits such that f64 holds them and what they round to in 16 bits stays: beyond 2^53
+/// the low bits become one, which says that there were some.
+Value withStickyBit(const Bits &bits, Value integers, bool isSigned) {
+  OpBuilder &b = bits.builder;
+  Location loc = bits.loc;
+  constexpr int64_t kLow = 0x7ff, kSticky = 0x800, kExact = int64_t(1) << 53;
+  Value zero = bits.constant(64, 0), exact = bits.constant(64, kExact);
+  Value low = bits.make<arith::AndIOp>(integers, bits.constant(64, kLow));
+  Value hasLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, low, zero);
+  Value sticky = arith::SelectOp::create(b, loc, hasLow, bits.constant(64, kSticky), zero);
+  Value high = bits.make<arith::AndIOp>(integers, bits.constant(64, ~kLow));
+  Value isBeyond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
+                                         isSigned ? bits.add(integers, exact) : integers,
+                                         isSigned ? bits.constant(64, 2 * kExact) : exact);
+  return arith::SelectOp::create(b, loc, isBeyond, bits.make<arith::OrIOp>(high, sticky), integers);
+}
+
+/// Integers become 16-bit floats by way of f32, as bodies say; folding has merged the two steps. Those
+/// that f32 would round go by way of f64.
 template <typename Conversion> struct ExpandFromInteger : OpRewritePattern<Conversion> {
   using OpRewritePattern<Conversion>::OpRewritePattern;
   LogicalResult matchAndRewrite(Conversion op, PatternRewriter &rewriter) const override {
@@ -110,8 +128,13 @@ template <typename Conversion> struct ExpandFromInteger : OpRewritePattern<Conve
     if (!to.isBF16() && !to.isF16())
       return failure();
     Bits bits(rewriter, op.getLoc(), op.getType());
-    Value wide =
-        Conversion::create(rewriter, op.getLoc(), bits.shaped(rewriter.getF32Type()), op.getIn());
+    Value integers = op.getIn();
+    unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
+    if (width > APFloat::semanticsPrecision(APFloat::IEEEdouble()))
+      integers = withStickyBit(bits, integers, std::is_same_v<Conversion, arith::SIToFPOp>);
+    bool isExact = width <= APFloat::semanticsPrecision(APFloat::IEEEsingle());
+    Type middle = isExact ? Type(rewriter.getF32Type()) : rewriter.getF64Type();
+    Value wide = Conversion::create(rewriter, op.getLoc(), bits.shaped(middle), integers);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
     return success();
   }
