@@ -5,6 +5,7 @@
 #include "frontend/onnx/Importer.h"
 #include "frontend/weights/WeightBinding.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/structure/ScaleRange.h"
 
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
@@ -188,6 +189,8 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
       builder.getI64IntegerAttr(isPlain ? static_cast<int64_t>(elements->offset) : -1), text(hash),
       source);
   lastWeight = made.getDefiningOp();
+  if (auto magnitudes = frontend::unusualMagnitudes(dtype, elements->bytes))
+    lastWeight->setAttr(kMagnitudes, magnitudes);
   return made;
 }
 

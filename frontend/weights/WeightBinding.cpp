@@ -201,6 +201,7 @@ void Binder::readBytes(const Candidate &candidate, const Parameter &parameter,
   }
   if (withHashes)
     weight.hash = hashOf(data->bytes);
+  weight.magnitudes = unusualMagnitudes(weight.dtype, data->bytes);
   if (uint64_t count = countNaN(candidate.tensor->type, data->bytes))
     diagnostics.warning(parameter.loc) << "weight " << quote(parameter.path) << " holds " << count
                                        << (count == 1 ? " NaN" : " NaNs") << " among its "

@@ -30,6 +30,10 @@ BoundWeights bindWeights(const Model &model, llvm::ArrayRef<OpenedClause> clause
 /// The XXH3-128 of bytes in hex: what `dl.weight` calls its hash.
 std::string hashOf(llvm::ArrayRef<uint8_t> bytes);
 
+/// Returns kMagnitudes for the dl.weight that has these elements of type `dtype`; null if it needs
+/// none.
+mlir::DenseF64ArrayAttr unusualMagnitudes(mlir::Type dtype, llvm::ArrayRef<uint8_t> bytes);
+
 /// The value of a parameter, made where it is first asked for: its dl.weight, one for each tensor that is stored, in front
 /// of all other ops, and the exchange of its dims where it is stored transposed.
 class WeightValues {

@@ -3,10 +3,42 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/WeightBinding.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/structure/ScaleRange.h"
+
+#include "llvm/Support/Endian.h"
 
 using namespace mlir;
 
 namespace dlc::frontend {
+
+/// Returns the number with these bits, which may be of any float type.
+static double numberOf(const llvm::fltSemantics &semantics, unsigned width, const uint8_t *bytes) {
+  namespace endian = llvm::support::endian;
+  uint64_t bits = width == 64   ? endian::read64le(bytes)
+                  : width == 32 ? endian::read32le(bytes)
+                  : width == 16 ? endian::read16le(bytes)
+                                : *bytes;
+  return llvm::APFloat(semantics, llvm::APInt(width, bits)).convertToDouble();
+}
+
+DenseF64ArrayAttr unusualMagnitudes(Type dtype, ArrayRef<uint8_t> bytes) {
+  auto type = dyn_cast<FloatType>(dtype);
+  unsigned width = type ? type.getWidth() : 0;
+  if (width < 16)
+    return {};
+  size_t count = bytes.size() / (width / 8);
+  if (count == 0 || count > kMostScales)
+    return {};
+  auto at = [&](size_t index) {
+    return Magnitudes::of(
+        numberOf(type.getFloatSemantics(), width, bytes.data() + index * (width / 8)));
+  };
+  Magnitudes all = at(0);
+  for (size_t index = 1; index < count; ++index)
+    all = all.with(at(index));
+  return all.areOfScales() ? DenseF64ArrayAttr()
+                           : DenseF64ArrayAttr::get(type.getContext(), {all.least, all.most});
+}
 
 Value WeightValues::get(const Parameter &parameter) {
   auto found = weights.find(parameter.path);
@@ -36,6 +68,8 @@ Value WeightValues::get(const Parameter &parameter) {
                                builder.getStringAttr(weight.hash),
                                attribute(weight.source == weight.path ? "" : weight.source));
   last = value.getDefiningOp();
+  if (weight.magnitudes)
+    last->setAttr(kMagnitudes, weight.magnitudes);
   if (weight.isTransposed) {
     value = dl::PermuteOp::create(
         builder, loc, RankedTensorType::get({weight.shape[1], weight.shape[0]}, weight.dtype),

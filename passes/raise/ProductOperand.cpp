@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/raise/ProductOperand.h"
 
+#include "ir/dl/structure/ScaleRange.h"
 #include "passes/raise/WrittenArithmetic.h"
 
 using namespace mlir;
@@ -32,12 +33,12 @@ std::optional<ProductOperand> operandOf(Operation *product, const LoopNest &nest
   return operand;
 }
 
-/// The side of a product or quotient that is a number other than 0, and multiplies or divides the
-/// other side.
+/// The side of a product or quotient that is a number, one that may be moved, and multiplies or
+/// divides the other side.
 static std::optional<unsigned> numberSideOf(Operation *op) {
   for (unsigned side : {1u, 0u})
     if (isa_and_nonnull<dl::MulOp>(op) || (side == 1 && isa_and_nonnull<dl::DivOp>(op)))
-      if (numberOf(op->getOperand(side)).value_or(0) != 0)
+      if (Magnitudes::of(numberOf(op->getOperand(side)).value_or(0)).areOfScales())
         return side;
   return std::nullopt;
 }

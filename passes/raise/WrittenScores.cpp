@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/raise/WrittenScores.h"
 
+#include "ir/dl/structure/ScaleRange.h"
+
 #include "passes/raise/ProductOperand.h"
 #include "passes/raise/Triangle.h"
 
@@ -41,7 +43,7 @@ private:
 bool ScoresReader::readScaled(Operation *op, unsigned depth) {
   for (unsigned side : {1u, 0u}) {
     auto number = numberOf(op->getOperand(side));
-    if (!number || (isa<dl::DivOp>(op) && side == 0))
+    if (!number || !Magnitudes::of(*number).areOfScales() || (isa<dl::DivOp>(op) && side == 0))
       continue;
     covered.add(op);
     scores.scale *= isa<dl::DivOp>(op) ? 1 / *number : *number;

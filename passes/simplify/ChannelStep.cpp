@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/simplify/ChannelStep.h"
 
+#include "ir/dl/structure/ScaleRange.h"
+
 using namespace mlir;
 
 namespace dlc {
@@ -18,6 +20,20 @@ Value ChannelStep::vector(dl::Builder &builder) const {
 bool isWideFloat(Value value) {
   auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value));
   return type && type.getWidth() >= 32;
+}
+
+bool keepsRange(const ChannelStep &step) {
+  auto unusual = unusualMagnitudes(step.numbers);
+  return !unusual || (!step.isScale && unusual->most <= Magnitudes::kMost);
+}
+
+bool keepsRange(dl::BatchNormOp norm) {
+  SmallVector<Value> numbers(norm.getAffine());
+  numbers.push_back(norm.getRunningMean());
+  return llvm::all_of(numbers, [](Value value) {
+    auto unusual = unusualMagnitudes(value);
+    return !unusual || unusual->most <= Magnitudes::kMost;
+  });
 }
 
 Value scaleOf(dl::BatchNormOp norm, dl::Builder &builder) {

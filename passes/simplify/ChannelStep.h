@@ -35,6 +35,12 @@ mlir::Value alongDim(dl::Builder &builder, mlir::Value vector,
 
 bool isWideFloat(mlir::Value value);
 
+/// Returns true if what folding `step` rounds leaves the range of f32 no earlier than what it is made
+/// of does: by the numbers of weights, as far as they are known (ir/dl/structure/ScaleRange.h).
+bool keepsRange(const ChannelStep &step);
+/// The same of a batch norm. Its gains may be small, and 0: its shift hides what that loses.
+bool keepsRange(dl::BatchNormOp norm);
+
 /// Builds the scale of a batch norm, of one dim: its gain over the root of variance + eps.
 mlir::Value scaleOf(dl::BatchNormOp norm, dl::Builder &builder);
 

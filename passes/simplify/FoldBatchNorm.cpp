@@ -64,7 +64,7 @@ static bool fold(dl::BatchNormOp norm, WeightDependence &known) {
   dl::DepthToSpaceOp pixels = pixelsBefore(norm);
   Operation *producer = scalableProducer(norm, pixels);
   // A fold in half precision would round every weight once more.
-  if (!producer || !isWideFloat(norm))
+  if (!producer || !isWideFloat(norm) || !keepsRange(norm))
     return false;
   ValueRange parameters = norm->getOperands().drop_front(),
              weights = producer->getOperands().drop_front();

@@ -35,6 +35,7 @@ private:
   bool foldAfter(Operation *product);
   bool isFoldable(Operation *product);
   bool hasKernel(Value value);
+  std::optional<ChannelStep> stepOf(Operation *op);
   void replace(Operation *op, Value value);
 
   WeightDependence weights;
@@ -72,7 +73,7 @@ bool Folding::expand(dl::BatchNormOp norm) {
   auto isWeight = [&](Value value) { return weights.dependsOnWeightsAlone(value); };
   // A kernel of its own stays one.
   if (!norm->getDiscardableAttrDictionary().empty() ||
-      !llvm::all_of(norm->getOperands().drop_front(), isWeight))
+      !llvm::all_of(norm->getOperands().drop_front(), isWeight) || !keepsRange(norm))
     return false;
   if (!isWideFloat(norm))
     norm = widen(norm);
@@ -109,9 +110,15 @@ struct Between {
   int64_t dim; // of its result, along which it is scaled
 };
 
+/// The step that `op` is, if it may be folded.
+std::optional<ChannelStep> Folding::stepOf(Operation *op) {
+  auto step = channelStepOf(op, weights);
+  return step && (expanded.contains(op) || keepsRange(*step)) ? step : std::nullopt;
+}
+
 /// Takes `op`, a step along the channels of a product before it, into the weights.
 bool Folding::foldBefore(Operation *op) {
-  auto step = channelStepOf(op, weights);
+  auto step = stepOf(op);
   if (!step)
     return false;
   SmallVector<Between> between;
@@ -122,7 +129,7 @@ bool Folding::foldBefore(Operation *op) {
     return part && part->hasOneUse() && sameAnnotations(part, op);
   };
   for (; step->isScale && isPart(product); product = base.getDefiningOp()) {
-    if (auto sum = channelStepOf(product, weights); sum && !sum->isScale && sum->dim == dim) {
+    if (auto sum = stepOf(product); sum && !sum->isScale && sum->dim == dim) {
       between.push_back({product, dim});
       base = sum->x;
     } else if (auto permute = dyn_cast<dl::PermuteOp>(product); permute) {
@@ -224,7 +231,7 @@ static bool isPadded(Operation *convolution) {
 bool Folding::hasKernel(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && op->hasOneUse()) {
-    auto step = channelStepOf(op, weights);
+    auto step = stepOf(op);
     if (!step)
       return !isa<dl::ReshapeOp>(op);
     op = step->x.getDefiningOp();
@@ -237,8 +244,7 @@ bool Folding::foldAfter(Operation *product) {
   if (!isFoldable(product))
     return false;
   Operation *op = product->getOperand(0).getDefiningOp();
-  auto step = op && op->hasOneUse() && sameAnnotations(op, product) ? channelStepOf(op, weights)
-                                                                    : std::nullopt;
+  auto step = op && op->hasOneUse() && sameAnnotations(op, product) ? stepOf(op) : std::nullopt;
   if (!step || hasKernel(step->x))
     return false;
   bool isConv = isConvolution(product);

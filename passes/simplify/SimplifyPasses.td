@@ -21,7 +21,8 @@ def FoldBatchNorm : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
   let description = [{
     With s = weight / sqrt(running_var + eps), a batch norm of conv2d(x, w, b) is conv2d(x, w*s, (b - running_mean)*s + bias).
     The new weights are computed by dl ops on the old ones, once at load. Fires where the contraction has this one user
-    and all the parameters depend on weights alone. The sums are taken in another order of operations: see the bound.
+    and all the parameters depend on weights alone, and gains and means are 2^20 at most as far as they are known. The sums are
+    taken in another order of operations: see the bound.
     Example: test/passes/simplify/fold-batch-norm.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
@@ -37,8 +38,9 @@ def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
     alone, become part of a convolution, linear layer or matrix product: of the one before them, whose weight and bias they scale
     and shift, or of the one after them, which sums over these channels. A shift before a convolution needs one without padding, which
     would be shifted too. A number stays, and so does what the kernel of the op before computes on the way: they cost nothing. Fires where
-    nothing else reads what lies between, nor the weight, and the annotations are equal. The sums are
-    taken in another order: see the bound. Example: test/passes/simplify/fold-scales.mlir.
+    nothing else reads what lies between, nor the weight, and the annotations are equal. Scales of which a number is known to be
+    beyond 2^-20 to 2^20, or 0, and shifts beyond 2^20 stay where they are: folded ones could leave the range of f32
+    (ir/dl/structure/ScaleRange.h). The sums are taken in another order: see the bound. Example: test/passes/simplify/fold-scales.mlir.
     ```mlir
     %0 = dl.conv2d %x, %w, %b : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
     %y = dl.mul %0, %scale : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>    // of [4, 1, 1]

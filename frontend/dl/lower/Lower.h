@@ -19,6 +19,7 @@ struct BoundWeight {
   std::string source;               // its name there
   uint64_t offset = 0;              // ~0: packed in the file
   std::string hash;
+  mlir::DenseF64ArrayAttr magnitudes; // kMagnitudes of its dl.weight; null where it has none
 };
 /// By path. Weights that are absent have been reported, and are f32.
 using BoundWeights = llvm::StringMap<BoundWeight>;

@@ -259,3 +259,46 @@ func.func @other_precision(%h: tensor<2x8xf16>, %x: tensor<2x8xf32>) -> (tensor<
   %4 = dl.mul %3, %three {dl.keep_f32} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %0, %2, %4 : tensor<2x8xf16>, tensor<2x4xf16>, tensor<2x4xf32>
 }
+
+// -----
+
+// Scales that are known to be 0, infinite or far from 1 stay: their products with weights might leave the range of f32.
+// CHECK-LABEL: @extreme
+// CHECK: %[[W:.*]] = dl.weight "w"
+// CHECK: %[[X:.*]] = dl.mul %arg0
+// CHECK: %[[Y:.*]] = dl.matmul %[[X]], %[[W]]
+// CHECK: dl.div %[[Y]]
+func.func @extreme(%x: tensor<2x4xf32>) -> tensor<2x6xf32> {
+  %w = dl.weight "w" : tensor<4x6xf32>
+  %s = dl.weight "s" {dl.magnitudes = array<f64: 1.0, 1.0e30>} : tensor<4xf32>
+  %d = dl.weight "d" {dl.magnitudes = array<f64: 0.0, 1.0>} : tensor<6xf32>
+  %0 = dl.broadcast %s : (tensor<4xf32>) -> tensor<2x4xf32>
+  %1 = dl.mul %x, %0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = dl.matmul %1, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
+  %3 = dl.broadcast %d : (tensor<6xf32>) -> tensor<2x6xf32>
+  %4 = dl.div %2, %3 : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
+  return %4 : tensor<2x6xf32>
+}
+
+// -----
+
+// A gain of 0 is a channel that a batch norm leaves out. Its shift is folded, whatever is small in it; one that is large is not.
+// CHECK-LABEL: @gains
+// CHECK: %[[Y:.*]] = dl.conv2d %arg0, %{{.*}}, %{{.*}} :
+// CHECK-NOT: dl.batch_norm
+// CHECK: %[[Z:.*]] = dl.conv2d %[[Y]]
+// CHECK: dl.batch_norm %[[Z]]
+func.func @gains(%x: tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32> {
+  %w = dl.weight "w" : tensor<4x4x3x3xf32>
+  %u = dl.weight "u" : tensor<4x4x3x3xf32>
+  %m = dl.weight "m" {dl.magnitudes = array<f64: 0.0, 1.0>} : tensor<4xf32>
+  %v = dl.weight "v" {dl.magnitudes = array<f64: 0.0, 1.0e30>} : tensor<4xf32>
+  %g = dl.weight "g" {dl.magnitudes = array<f64: 0.0, 1.0>} : tensor<4xf32>
+  %h = dl.weight "h" {dl.magnitudes = array<f64: 1.0, 1.0e30>} : tensor<4xf32>
+  %s = dl.weight "s" {dl.magnitudes = array<f64: 0.0, 1.0>} : tensor<4xf32>
+  %0 = dl.conv2d %x, %w : (tensor<2x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x6x6xf32>
+  %1 = dl.batch_norm %0, %m, %v, %g, %s : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+  %2 = dl.conv2d %1, %u : (tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x4x4xf32>
+  %3 = dl.batch_norm %2, %m, %v, %h, %s : (tensor<2x4x4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x4x4xf32>
+  return %3 : tensor<2x4x4x4xf32>
+}
