@@ -171,13 +171,9 @@ bool Importer::countStep(NodeImport &node, int64_t steps) {
   return true;
 }
 
-/// What the steps gave, one after another along a new axis; poison, reported, where there is nothing.
-Item Importer::stacked(NodeImport &node, ArrayRef<Item> steps, int64_t axis) {
-  if (steps.empty()) {
-    node.unsupported("it takes no step, so that what it gathers has no dims",
-                     "; dlc takes one step or more");
-    return {Item::Poison(), {}};
-  }
+/// What the steps gave, one after another along a new axis. With `isEmpty` no step was taken, and
+/// `steps` has what one would give.
+Item Importer::stacked(NodeImport &node, ArrayRef<Item> steps, int64_t axis, bool isEmpty) {
   Item::List list;
   for (const Item &step : steps) {
     if (!step.isTensor())
@@ -187,7 +183,9 @@ Item Importer::stacked(NodeImport &node, ArrayRef<Item> steps, int64_t axis) {
     if (!at)
       return {Item::Poison(), {}};
     axis = *at;
-    dims.insert(dims.begin() + axis, node.dim(1));
+    dims.insert(dims.begin() + axis, node.dim(isEmpty ? 0 : 1));
+    if (isEmpty)
+      return node.full(item(int64_t(0)), dl::makeTensor(dims, step.tensorType().getElementType()));
     list.push_back(node.reshape(step, dims));
   }
   return list.size() == 1 ? list.front() : node.call("cat", {{list, {}}, item(axis)});
@@ -253,11 +251,25 @@ bool Importer::importLoop(NodeImport &node) {
         return false;
     }
   }
+  auto isGathered = [&](size_t i) { return node.wants(states + i); };
+  bool isEmpty = !gathered.empty() && gathered.front().empty() &&
+                 llvm::any_of(llvm::seq<size_t>(0, gathered.size()), isGathered);
+  if (isEmpty) { // a step that is not taken says what it would give
+    std::vector<Value> given(2);
+    given[0].known = Known{builder.getI64Type(), {}, {{dl::constantDim(0, context)}}};
+    given[1] = condition;
+    given.insert(given.end(), state.begin(), state.end());
+    auto results = countStep(node, 0) ? importGraph(*body, held, given) : std::nullopt;
+    if (!results)
+      return false;
+    for (size_t i = 0; i < gathered.size(); ++i)
+      gathered[i].push_back(itemOf((*results)[1 + states + i], node));
+  }
   for (size_t i = 0; i < states; ++i)
     node.setValue(i, std::move(state[i]));
   for (size_t i = 0; i < gathered.size(); ++i)
-    if (node.wants(states + i))
-      node.set(states + i, stacked(node, gathered[i], 0));
+    if (isGathered(i))
+      node.set(states + i, stacked(node, gathered[i], 0, isEmpty));
   return !node.hasFailed();
 }
 
@@ -314,6 +326,16 @@ bool Importer::importScan(NodeImport &node) {
     rows = *batch;
     taken.push_back(node.tensor(input));
   }
+  // A part of one step, of zeros.
+  auto anyPart = [&](Item x, int64_t axis) {
+    if (!x.isTensor())
+      return x;
+    dl::Dims dims = dl::getDims(x.tensorType());
+    dims.erase(dims.begin() + axis);
+    if (isBatched)
+      dims.erase(dims.begin());
+    return node.full(item(int64_t(0)), dl::makeTensor(dims, x.tensorType().getElementType()));
+  };
   Frame held;
   openGraph(node, *body, held);
   std::vector<std::vector<Item>> results(states + gatheredCount); // of each row
@@ -329,14 +351,17 @@ bool Importer::importScan(NodeImport &node) {
         state[i].tensor = x.as<mlir::Value>();
     }
     std::vector<std::vector<Item>> gathered(gatheredCount);
-    for (int64_t step = 0; step < steps && !node.hasFailed(); ++step) {
+    // Of no steps, one that is not taken says what it would give.
+    for (int64_t step = 0; step < std::max<int64_t>(steps, 1) && !node.hasFailed(); ++step) {
       if (!countStep(node, step))
         return false;
       std::vector<Value> given = state;
       for (size_t i = 0; i < scanned; ++i) {
         int64_t at = backwards[i] ? steps - 1 - step : step;
-        Item part = node.call(
-            "select", {ofRow(taken[i]), item(axes[i] - static_cast<int64_t>(first)), item(at)});
+        Item part = steps == 0 ? anyPart(taken[i], axes[i])
+                               : node.call("select",
+                                           {ofRow(taken[i]),
+                                            item(axes[i] - static_cast<int64_t>(first)), item(at)});
         if (!part.isTensor())
           return false;
         given.emplace_back().tensor = part.as<mlir::Value>();
@@ -344,7 +369,8 @@ bool Importer::importScan(NodeImport &node) {
       auto made = importGraph(*body, held, given);
       if (!made)
         return false;
-      std::copy_n(made->begin(), states, state.begin());
+      if (steps > 0)
+        std::copy_n(made->begin(), states, state.begin());
       for (size_t i = 0; i < gatheredCount; ++i) {
         Item part = itemOf((*made)[states + i], node);
         if (!part.isTensor())
@@ -355,7 +381,7 @@ bool Importer::importScan(NodeImport &node) {
     for (size_t i = 0; i < states; ++i)
       results[i].push_back(itemOf(state[i], node));
     for (size_t i = 0; i < gatheredCount; ++i)
-      results[states + i].push_back(stacked(node, gathered[i], outAxes[i]));
+      results[states + i].push_back(stacked(node, gathered[i], outAxes[i], steps == 0));
     for (const std::vector<Item> &result : results)
       if (!result.back().isTensor())
         return false;

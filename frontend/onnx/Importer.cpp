@@ -250,6 +250,8 @@ bool Importer::importCall(NodeImport &node, const Function &function) {
   for (auto [position, name] : llvm::enumerate(function.inputs))
     if (node.has(position))
       inner.values[name] = *find(node.node.inputs[position], node.frame);
+    else
+      inner.values[name].isLeftOut = true;
   for (const Attribute &attribute : function.defaults)
     inner.arguments[attribute.name] = &attribute;
   for (const Attribute &attribute : node.node.attributes)

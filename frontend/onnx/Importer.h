@@ -51,6 +51,8 @@ public:
   std::optional<Known> numbersOf(frontend::ElementType type, llvm::ArrayRef<int64_t> shape,
                                  llvm::ArrayRef<uint8_t> bytes);
   frontend::OpEmitter &opEmitter() { return *emitter; }
+  /// The program that made the file.
+  llvm::StringRef producer() const { return file.model().producer; }
 
 private:
   friend class NodeImport;
@@ -114,7 +116,7 @@ private:
   std::optional<bool> importEmbeddingBags(NodeImport &node, const Graph &body);
   bool importScan(NodeImport &node);
   bool countStep(NodeImport &node, int64_t steps);
-  Item stacked(NodeImport &node, llvm::ArrayRef<Item> steps, int64_t axis);
+  Item stacked(NodeImport &node, llvm::ArrayRef<Item> steps, int64_t axis, bool isEmpty = false);
   Item itemOf(Value &value, NodeImport &node);
   bool importCall(NodeImport &node, const Function &function);
   /// Null where it cannot be had, which has been reported.

@@ -41,8 +41,10 @@ static Location locationOf(const Node &node, Builder &builder) {
 NodeImport::NodeImport(Importer &importer, const Node &node, Frame &frame, int64_t opset)
     : node(node), opset(opset), importer(importer), frame(frame), context(importer.context),
       builder(importer.builder), loc(locationOf(node, importer.builder)) {
-  for (StringRef input : node.inputs)
-    inputs.push_back(input.empty() ? nullptr : importer.find(input, frame));
+  for (StringRef input : node.inputs) {
+    Value *value = input.empty() ? nullptr : importer.find(input, frame);
+    inputs.push_back(value && value->isLeftOut ? nullptr : value);
+  }
   while (!inputs.empty() && !inputs.back())
     inputs.pop_back();
 }

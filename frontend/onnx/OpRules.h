@@ -59,6 +59,9 @@ mlir::Type stashType(NodeImport &node);
 /// The float that holds the numbers of both: f32 for f16 and bf16. ops/Elementwise.cpp
 mlir::Type wider(mlir::Type a, mlir::Type b);
 
+/// Positions in a dim of `size` that count from its end become ones from its front. ops/Index.cpp
+Item wrapped(NodeImport &node, Item index, mlir::AffineExpr size);
+
 /// alpha A' B' + beta C of inputs 0 to 2, as Gemm's attributes say; nothing, reported, after an error. ops/Contraction.cpp
 std::optional<Item> gemm(NodeImport &node);
 
@@ -87,6 +90,7 @@ llvm::ArrayRef<OddRule> sampleRules();
 llvm::ArrayRef<OddRule> patchRules();
 llvm::ArrayRef<OddRule> randomRules();
 llvm::ArrayRef<OddRule> gradientRules();
+llvm::ArrayRef<OddRule> firstFormRules();
 llvm::ArrayRef<OddRule> microsoftFusionRules();
 llvm::ArrayRef<OddRule> microsoftAttentionRules();
 

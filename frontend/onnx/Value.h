@@ -41,8 +41,9 @@ struct Value {
   mlir::Value tensor;
   std::optional<Known> known;
   const Tensor *stored = nullptr;
-  std::string name;      // of the initializer
-  bool isPoison = false; // made by a node that was refused
+  std::string name;       // of the initializer
+  bool isPoison = false;  // made by a node that was refused
+  bool isLeftOut = false; // an input of a function that its call does not give
 };
 
 } // namespace dlc::onnx

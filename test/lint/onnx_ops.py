@@ -28,7 +28,12 @@ Where each next value is the state with new positions after it, as in a decoder,
 
 A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--min-shapes` and `--max-shapes` narrow. Where a node needs more
 of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
-f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error."""
+f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error.
+
+Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
+result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not
+written counts the size before it is rounded, as the node tests do. A Range has max(ceil((limit - start) / delta), 0) elements in the
+arithmetic of its dtype, as in the standard's reference: 0.3 / 0.1 is 3 in f32."""
 # ONNX's own domain, with the opset that first had each operator (schemas of onnx 1.23.2, opset 28).
 STANDARD = """Abs:1 Acos:7 Acosh:9 Add:1 AffineGrid:20 And:1 ArgMax:1 ArgMin:1 Asin:7 Asinh:9 Atan:7
 Atanh:9 Attention:23 AveragePool:1 BatchNormalization:1 Bernoulli:15 BitCast:26 BitShift:11

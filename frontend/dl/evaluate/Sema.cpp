@@ -20,6 +20,9 @@ namespace dlc::frontend {
 
 /// Elements of one tensor: its bytes, and twice as many, still fit in 64 bits.
 static constexpr int64_t kMaxElements = int64_t(1) << 56;
+/// Elements of one whose dims are numbers: to compute so many takes a processor minutes, even where
+/// nothing stores them.
+static constexpr int64_t kMostFixedElements = int64_t(1) << 38;
 static constexpr size_t kMaxRank = 8;
 /// What reshapes may make of it, as in PyTorch: time to work with ranks grows with their squares.
 static constexpr int64_t kMostDims = 64;
@@ -49,6 +52,13 @@ bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc,
     elements = llvm::checkedMul<int64_t>(*elements, std::max<int64_t>(range->max, 1));
     if (!elements || *elements > kMaxElements)
       break;
+  }
+  bool isFixed = llvm::all_of(dl::getDims(type),
+                              [](AffineExpr dim) { return dl::asConstant(dim).has_value(); });
+  if (isFixed && elements && *elements > kMostFixedElements && *elements <= kMaxElements) {
+    emitError(loc) << "a tensor " << dl::text(type, names)
+                   << " has more than 2^38 elements; make its dims smaller";
+    return false;
   }
   if (elements && *elements <= kMaxElements)
     return true;

@@ -191,6 +191,15 @@ static bool buildConvTranspose(NodeImport &node) {
   Item x = node.tensor(0), weight = node.tensor(1);
   if (!window || node.hasFailed())
     return false;
+  // output_padding beyond a stride takes back what the pads cut off, then adds zeros (and the bias).
+  SmallVector<int64_t> beyond(spatial);
+  for (size_t i = 0; i < spatial; ++i)
+    if (extra[i] >= window->stride[i] && extra[i] >= window->dilation[i]) {
+      int64_t restored = std::clamp<int64_t>(window->high[i], 0, extra[i]);
+      window->high[i] -= restored;
+      beyond[i] = extra[i] - restored;
+      extra[i] = 0;
+    }
   // Sides that differ: the narrower pads, then a cut.
   SmallVector<int64_t> common, cutLow, cutHigh;
   for (size_t i = 0; i < spatial; ++i) {
@@ -199,13 +208,6 @@ static bool buildConvTranspose(NodeImport &node) {
     cutLow.push_back(window->low[i] - least);
     cutHigh.push_back(window->high[i] - least);
   }
-  // output_padding beyond a stride adds nothing but zeros (and the bias).
-  SmallVector<int64_t> beyond(spatial);
-  for (size_t i = 0; i < spatial; ++i)
-    if (extra[i] >= window->stride[i] && extra[i] >= window->dilation[i]) {
-      beyond[i] = extra[i];
-      extra[i] = 0;
-    }
   std::vector<std::pair<StringRef, Item>> named{{"stride", itemList(window->stride)},
                                                 {"padding", itemList(common)},
                                                 {"output_padding", itemList(extra)},

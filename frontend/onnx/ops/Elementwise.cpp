@@ -65,25 +65,57 @@ static bool buildBitShift(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// A power of floats of less than 64 bits, to which integers from 2^24 on are even: with the sign
+/// that x has for an odd power.
+static Item turned(NodeImport &node, Item x, Item power) {
+  Item isNegative = node.call("lt", {x, node.call("zeros_like", {x})});
+  return node.call("where", {isNegative, node.call("neg", {power}), power});
+}
+
+/// A power that is known to be one number.
+static Item powerOf(NodeImport &node, Item x, double power) {
+  if (power == 2 || power == 0.5)
+    return node.call(power == 2 ? "square" : "sqrt", {x});
+  constexpr double kAllEven = 0x1p24;
+  bool isOdd = std::abs(power) > kAllEven && std::fmod(std::abs(power), 2) == 1;
+  Item y = node.call("pow", {x, item(power)});
+  return isOdd && !node.dtype(0).isF64() ? turned(node, x, y) : y;
+}
+
 /// The result has the dtype of the base, whatever that of the exponent.
 static bool buildPow(NodeImport &node) {
-  Type dtype = node.dtype(0);
+  Type dtype = node.dtype(0), ofPower = node.dtype(1);
   const Known *exponent = node.known(1);
-  auto numbers = exponent && exponent->numbers.size() == 1 && exponent->shape.size() <= 1
-                     ? exponent->reals()
-                     : std::nullopt;
+  bool isNumber = exponent && exponent->numbers.size() == 1 &&
+                  static_cast<int64_t>(exponent->shape.size()) <= node.rank(0);
+  auto numbers = isNumber ? exponent->reals() : std::nullopt;
+  Item x = node.tensor(0);
+  if (node.hasFailed())
+    return false;
   if (numbers && isa<FloatType>(dtype)) {
-    double power = numbers->front();
-    Item x = node.tensor(0);
-    node.set(0, power == 2     ? node.call("square", {x})
-                : power == 0.5 ? node.call("sqrt", {x})
-                               : node.call("pow", {x, item(power)}));
+    node.set(0, powerOf(node, x, numbers->front()));
     return !node.hasFailed();
   }
-  Item x = node.tensor(0), y = node.tensor(1);
-  if (!isa<FloatType>(dtype) && isa<FloatType>(node.dtype(1))) {
-    x = node.cast(x, node.dtype(1));
-    node.set(0, node.cast(node.call("pow", {x, y}), dtype));
+  Item y = node.tensor(1);
+  if (isa<FloatType>(dtype)) {
+    Item power = node.call("pow", {x, node.cast(y, dtype)});
+    if (!isa<FloatType>(ofPower) && ofPower.getIntOrFloatBitWidth() > 24 && !dtype.isF64()) {
+      Item isLarge = node.call(
+          "gt", {node.call("abs", {node.cast(y, node.builder.getF64Type())}), item(0x1p24)});
+      Item isOdd = node.call(
+          "ne", {node.call("remainder", {y, node.scalar(2, ofPower)}), node.scalar(0, ofPower)});
+      Item isTurned = node.call("logical_and", {isLarge, isOdd});
+      power = node.call("where", {isTurned, turned(node, x, power), power});
+    }
+    node.set(0, power);
+  } else if (isa<FloatType>(ofPower)) {
+    // Whole powers of integers are exact, others no less so than f64.
+    Type f64 = node.builder.getF64Type();
+    double whole = numbers ? numbers->front() : -1;
+    if (whole >= 0 && whole < 64 && whole == std::floor(whole))
+      node.set(0, node.call("pow", {x, node.scalar(whole, dtype)}));
+    else
+      node.set(0, node.cast(node.call("pow", {node.cast(x, f64), node.cast(y, f64)}), dtype));
   } else {
     node.set(0, node.call("pow", {x, node.cast(y, dtype)}));
   }

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
-#include "frontend/onnx/ops/Positions.h"
 
 using namespace mlir;
 

@@ -48,6 +48,12 @@ private:
   double size(size_t axis) const {
     return static_cast<double>(dl::asConstant(dims[axis]).value_or(1));
   }
+  /// Whether the corners of the result are those of its whole elements, as the standard says and
+  /// PyTorch and ONNX Runtime compute, and not those of the size that the scale asks for before it
+  /// is rounded, as the standard's node tests have it. These shrink; exporters seldom do.
+  bool hasWholeCorners(size_t axis) const {
+    return bySize || scales[axis] >= 1 || node.importer.producer().starts_with("pytorch");
+  }
 
   /// How far a window reaches from its centre, in elements of the result and of x.
   double reach() const { return mode == "cubic" ? 2 : 1; }
@@ -210,7 +216,7 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
   for (size_t i = 0; i < dims.size(); ++i) {
     // Corners of a size that is no whole number lie elsewhere.
     double end = size(i) * scales[i];
-    isLinear &= !aligns || bySize || end == std::floor(end);
+    isLinear &= !aligns || hasWholeCorners(i) || end == std::floor(end);
     // A single element is the first one, where PyTorch takes the middle.
     isLinear &= position != "pytorch_half_pixel" || !isResized(i) || !dl::isConstant(sizes[i], 1);
     isWhole &= scales[i] >= 1 && scales[i] == std::floor(scales[i]);
@@ -262,8 +268,10 @@ Item ResizeImport::coordinates(size_t axis) {
     return math("add", math("div", math("add", at, 0.5), scale), offset - 0.5);
   };
   auto every = [&](double step, double first) { return math("add", math("mul", at, step), first); };
-  if (position == "align_corners")
-    return width == 1 ? every(0, 0) : every((in - 1) / (width - 1), 0);
+  if (position == "align_corners") {
+    double length = hasWholeCorners(axis) ? out : width;
+    return length == 1 ? every(0, 0) : every((in - 1) / (length - 1), 0);
+  }
   if (position == "asymmetric")
     return math("div", at, scale);
   if (position == "pytorch_half_pixel")

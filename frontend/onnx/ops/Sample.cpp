@@ -51,13 +51,14 @@ static bool buildCenterCropPad(NodeImport &node) {
 
 //===- Grids ----------------------------------------------------------------------------------------===//
 
-/// Where the elements of a dim lie between -1 and 1, which are the middles of the outermost ones (`aligns`) or their borders.
+/// Where the elements of a dim lie between -1 and 1, which are the middles of the outermost ones (`aligns`) or their borders. A
+/// single one lies at 0, as in PyTorch.
 static Item placesOf(NodeImport &node, int64_t size, bool aligns, Type dtype) {
   auto count = static_cast<double>(size);
   double step = aligns ? (size > 1 ? 2 / (count - 1) : 0) : 2 / count;
   Item i = node.cast(node.call("arange", {item(size)}), dtype);
   return node.call("add", {node.call("mul", {i, node.scalar(step, dtype)}),
-                           node.scalar(aligns ? -1 : -1 + 1 / count, dtype)});
+                           node.scalar(aligns && size > 1 ? -1 : -1 + 1 / count, dtype)});
 }
 
 /// theta [N, 2, 3] or [N, 3, 4] times the places of an image of the size [N, C, (D,) H, W], x first.

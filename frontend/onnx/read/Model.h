@@ -106,6 +106,7 @@ struct Function {
 /// A ModelProto.
 struct Model {
   int64_t irVersion = 0;
+  llvm::StringRef producer; // the program that made the file, such as "pytorch"
   std::vector<Opset> opsets;
   Graph graph;
   bool hasGraph = false;

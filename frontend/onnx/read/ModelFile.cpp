@@ -64,6 +64,8 @@ bool Reader::read(ArrayRef<uint8_t> message, Model &model) {
     switch (field.number) {
     case 1:
       return number(field, model.irVersion);
+    case 2:
+      return name(field, model.producer);
     case 7:
       model.hasGraph = true;
       return readInto(field, model.graph);

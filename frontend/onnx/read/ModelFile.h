@@ -16,7 +16,7 @@ namespace dlc::onnx {
 struct Limits {
   static constexpr unsigned kNesting = 32;     // graphs within graphs
   static constexpr size_t kMessages = 400'000; // nodes, attributes, tensors and values together
-  static constexpr size_t kNameBytes = 4096;
+  static constexpr size_t kNameBytes = 1 << 16;
   static constexpr size_t kRank = 16;
 };
 

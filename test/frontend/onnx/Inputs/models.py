@@ -46,6 +46,20 @@ write("function.onnx", model(
           else_branch=("graph", graph([node("Exp", "a", "b")], outputs=("b",))))],
     tensors=[tensor("yes", "bool", [], [1])], functions=[own], opsets=[("own", 1)]))
 
+# An input that a function's call leaves out, a Loop that takes no step, and a name of 5000 letters.
+own = function("Least", [node("Clip", "x, low, high", "y")], inputs="x, low, high")
+body = graph([node("Identity", "go", "on"), node("Neg", "s", "t"), node("Mul", "s, s", "u")],
+             [value("i", "i64", ()), value("go", "bool", ()), value("s")], ("on", "t", "u"))
+write("absent.onnx", model(
+    [node("Least", "x, low", "a" * 5000, domain="own"), node("Loop", "none, , " + "a" * 5000, "y, gathered", body=("graph", body))],
+    outputs=("y", "gathered"), tensors=[tensor("low", "f32", [], [2.0]), tensor("none", "i64", [], [0])], functions=[own],
+    opsets=[("own", 1)]))
+
+# A quotient by 0, which no weight takes in: 3/0 - 1/0 would be NaN.
+write("scales.onnx", model(
+    [node("MatMul", "x, w", "a"), node("Div", "a, s", "b"), node("Div", "b, z", "y")], [value("x", dims=(1, 2))],
+    tensors=[tensor("w", "f32", [2, 2], [3.0, 1.0, 1.0, 1.0]), tensor("s", "f32", [2], [2.0, 4.0]), tensor("z", "f32", [2], [0.0, 2.0])]))
+
 # A shape that is an input.
 write("shaped.onnx", model([node("Reshape", "x, s")], [value("x"), value("s", "i64", (2,))]))
 header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }".ljust(117) + "\n"

@@ -1,0 +1,89 @@
+"""Results of ONNX's ops at the edges of their dtypes and attributes, and in the forms of the first opsets. edges.py FOLDER; the last
+line is "N passed, N failed"."""
+import math
+import sys
+
+import numpy as np
+from op_values import Cases, rounded
+
+random = np.random.default_rng(39)
+cases = Cases()
+inf, nan = math.inf, math.nan
+
+
+def numbers(*values):
+    return "i64", np.array(values, np.int64)
+
+
+def drawn(*shape):
+    return "f32", rounded(random.standard_normal(shape), "f32")
+
+
+# Powers. From 2^24 on f32 has even numbers alone, but an integer may be odd; f32 does not hold every integer.
+for known in ((), (1,)):
+    for dtype in ("f32", "f16"):
+        for odd in (2**24 + 1, 2**31 + 1, -(2**24) - 1):
+            cases.add("Pow", [(dtype, [-1, 1]), numbers(odd)], [(dtype, [-1, 1])], 15, known=known)
+        cases.add("Pow", [(dtype, [-1, 1]), numbers(2**24 + 2)], [(dtype, [1, 1])], 15, known=known)
+    cases.add("Pow", [("f32", [-1, -1, -1]), ("i32", [2**24 + 1, 3, 2])], [("f32", [-1, -1, 1])], 15)
+    cases.add("Pow", [("f64", [-1, 1]), ("f64", [2.0**24 + 1])], [("f64", [-1, 1])], 15, known=known)
+    cases.add("Pow", [numbers(94906267**2), ("f32", [0.5])], [numbers(94906267)], 15, known=known)
+    cases.add("Pow", [("i32", [12345, -46340]), ("f32", [2])], [("i32", [12345**2, 46340**2])], 15, known=known)
+    cases.add("Pow", [("i32", [1, 2, -1]), ("f32", [-1])], [("i32", [1, 0, -1])], 15, known=known)
+    for shape in ((1,), (1, 1)):
+        cases.add("Pow", [("f32", 3), ("f32", np.full(shape, 2))], [("f32", np.full(shape, 9))], 15, known=known)
+cases.add("Pow", [numbers(208065, -7), ("f32", [3])], [numbers(208065**3, -343)], 15, known=(1,))
+
+# Integers that f32 does not hold become bf16 and f16 in one step: these lie a little beyond the middle of two numbers.
+for dtype, bits in (("i64", 63), ("u64", 64), ("i32", 31), ("u32", 32)):
+    tops = [1 << top for top in range(25, bits)]
+    near = [257 * top // 256 + by for top in tops for by in (-1, 0, 1)]
+    wanted = [top if by <= 0 else 129 * top // 128 for top in tops for by in (-1, 0, 1)]
+    if dtype[0] == "i":
+        near, wanted = near + [-number for number in near], wanted + [-number for number in wanted]
+    y = np.array([float(number) for number in wanted])
+    cases.add("Cast", [(dtype, np.array(near, {"i": "int", "u": "uint"}[dtype[0]] + dtype[1:]))],
+              [("bf16", y)], 21, to=16)
+
+# output_padding from a stride on: more of what the pads cut off, then zeros.
+signal, kernel = drawn(1, 1, 4), drawn(1, 1, 3)
+for stride, pads, extra in ((1, (1, 1), 1), (1, (0, 0), 1), (1, (1, 1), 3), (2, (0, 1), 2), (2, (1, 0), 3)):
+    whole = np.zeros(3 * stride + 3 + extra)
+    for i, j in np.ndindex(4, 3):
+        whole[i * stride + j] += float(signal[1][0, 0, i]) * float(kernel[1][0, 0, j])
+    y = whole[pads[0]:3 * stride + 3 - pads[1] + extra]
+    cases.add("ConvTranspose", [signal, kernel], [("f32", y.reshape(1, 1, -1))], 11, within="f32", strides=[stride], pads=list(pads),
+              output_padding=[extra])
+
+# Corners by a scale: those of the result's elements, unless the result is smaller.
+row = drawn(1, 1, 4)
+for scale, length, apart in ((1.7, 6, 3 / 5), (2.2, 8, 3 / 7), (0.6, 2, 3 / 1.4)):
+    at = np.arange(length) * apart
+    y = np.interp(at, np.arange(4), row[1][0, 0].astype(np.float64)).reshape(1, 1, length)
+    cases.add("Resize", [row, None, ("f32", [1, 1, scale])], [("f32", y)], 19, known=(2,), within="f32", mode="linear",
+              coordinate_transformation_mode="align_corners")
+
+# A dim of one element lies in the middle, as in PyTorch.
+cases.add("AffineGrid", [("f32", [[[1, 2, 3], [4, 5, 6]]]), numbers(1, 1, 1, 3)], [("f32", [[[[2, 2], [3, 6], [4, 10]]]])], 20,
+          known=(1,), align_corners=1)
+
+# One element, at a place that is computed.
+for known in ((), (1,)):
+    cases.add("GatherND", [("f32", [3, 1, 4]), numbers(-1)], [("f32", 4)], 13, known=known)
+    cases.add("GatherND", [("f32", [[1, 2, 3], [4, 5, 6]]), numbers(-1, 1)], [("f32", 5)], 13, known=known)
+
+# The forms of opset 1.
+x = drawn(2, 3)
+wide = x[1].astype(np.float64)
+cases.add("Concat", [x, x], [("f32", np.concatenate([wide, wide], 1))], 1)
+cases.add("Concat", [x, x], [("f32", np.concatenate([wide, wide], 0))], 1, axis=0)
+cases.add("Pad", [x], [("f32", np.pad(wide, [(1, 0), (0, 2)], constant_values=7))], 1, paddings=[1, 0, 0, 2], value=7.0)
+cases.add("Pad", [x], [("f32", np.pad(wide, [(0, 0), (1, 2)], "reflect"))], 1, paddings=[0, 1, 0, 2], mode="reflect")
+cases.add("Reshape", [x], [("f32", wide.reshape(3, 2))], 1, shape=[-1, 2])
+cases.add("Reshape", [x], [("f32", wide.reshape(2, 3, 1))], 1, shape=[0, -1, 1])
+cases.add("Tile", [x, numbers(3), numbers(1)], [("f32", np.tile(wide, (1, 3)))], 1, known=(1, 2))
+cases.add("Cast", [("f32", [1.5, -2.5])], [("i32", [1, -2])], 1, to="INT32")
+cases.add("Selu", [("f32", [-1, 2])], [("f32", [1.0507 * 1.6732 * math.expm1(-1), 2 * 1.0507])], 1, within="f32")
+cases.add("Split", [x, numbers(1, 2)], [("f32", wide[:, :1]), ("f32", wide[:, 1:])], 1, known=(1,), axis=1)
+
+sys.exit(cases.run(sys.argv[1]))
