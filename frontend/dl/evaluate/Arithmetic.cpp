@@ -55,6 +55,7 @@ private:
   Item dims(const Item &lhs, const Item &rhs);
   Item compareDims(const Item &lhs, const Item &rhs);
   Item join(const Item &lhs, const Item &rhs);
+  Item repeat(const Item &list, int64_t count);
   std::optional<bool> areEqual(const Item &lhs, const Item &rhs);
   template <typename T> std::optional<bool> compare(T lhs, T rhs);
 
@@ -322,7 +323,26 @@ Item Arithmetic::join(const Item &lhs, const Item &rhs) {
   return {std::move(list), loc};
 }
 
+/// The elements of a list, `count` times.
+Item Arithmetic::repeat(const Item &list, int64_t count) {
+  const auto &elements = list.as<Item::List>();
+  auto times = static_cast<size_t>(std::max<int64_t>(count, 0));
+  if (times > 0 && countItems(list) > kMaxListElements / times) {
+    diagnostics.error(loc) << "this list has more than " << kMaxListElements
+                           << " elements; make it shorter";
+    return poison();
+  }
+  Item::List result;
+  for (size_t i = 0; i < times && !elements.empty(); ++i)
+    result.insert(result.end(), elements.begin(), elements.end());
+  return {std::move(result), loc};
+}
+
 Item Arithmetic::combine(const Item &lhs, const Item &rhs) {
+  if (op == BinaryOp::multiply && lhs.is<Item::List>() && rhs.is<int64_t>())
+    return repeat(lhs, rhs.as<int64_t>());
+  if (op == BinaryOp::multiply && lhs.is<int64_t>() && rhs.is<Item::List>())
+    return repeat(rhs, lhs.as<int64_t>());
   auto isSymbol = [](const Item &item) { return item.is<AffineExpr>(); };
   auto isDimOrReal = [&](const Item &item) { return isReal(item) || isSymbol(item); };
   if (isDimOrReal(lhs) && isDimOrReal(rhs)) {

@@ -267,9 +267,16 @@ TEST_F(Calls, namesThatOnlyPyTorchHas) {
       body("y = torch.linalg.svd(x)", "f32[N]"),
       "5:5: error: 'torch.linalg.svd' is a function of PyTorch that dlc lacks; 'dlc list ops' "
       "shows those that it has\n");
-  EXPECT_EQ(body("y = x.kthvalue(3)", "f32[N]"),
-            "5:5: error: 'x.kthvalue' is a method of PyTorch that dlc lacks; 'dlc list ops' shows "
+  EXPECT_EQ(body("y = x.erfinv()", "f32[N]"),
+            "5:5: error: 'x.erfinv' is a method of PyTorch that dlc lacks; 'dlc list ops' shows "
             "those that it has\n");
+}
+
+TEST_F(Calls, aListRepeats) {
+  EXPECT_EQ(body("y = reshape(_h, [1] * 2 + 1 * [4] + [7] * -1)", "f16[1,1,4]"),
+            body("y = reshape(_h, [1, 1, 4])", "f16[1,1,4]"));
+  EXPECT_EQ(body("y = reshape(_h, [1] * 5000)", "f16[4]"),
+            "5:21: error: this list has more than 4096 elements; make it shorter\n");
 }
 
 TEST_F(Calls, multiples) {
