@@ -4,10 +4,11 @@ import re
 from docs import records
 
 PAGE = "docs/operators.md"
+LIBRARY = "frontend/dl/library/"  # functions that are written in the language
 OPS = "ir/dl/DLOps.td"  # the page has the families in its order
 INTRO = """# Operators of `dl 1`
 
-Printed by `tools/scripts/operators` from the records in `ir/dl`; do not edit.
+Printed by `tools/scripts/operators` from the records in `ir/dl` and the functions in `frontend/dl/library`; do not edit.
 
 Each line is a call in PyTorch's schema syntax: `int[2]` takes one int or two, `?` may be `None`, `SymInt[]` may use symbols, a
 `BoolTensor` is a condition, for an `IntTensor` an integer may stand, and `True return_indices` is an argument that is true in this way of calling. Where a tensor is expected a
@@ -26,6 +27,11 @@ def dtypes(record):
     return known[0] if known else "as given"
 
 
+def escaped(text):
+    """Text of a table's cell."""
+    return text.replace("|", "\\|")
+
+
 def render(tree):
     families = {}
     for path, record in records(tree).values():
@@ -35,7 +41,7 @@ def render(tree):
         calls = "<br>".join(f"`{call.strip()}`" for call in schema.group(1).strip().splitlines())
         names = re.search(r"PyTorch:\s+((?:`[^`]+`(?:,\s+|\s+of\s+\w+\s+\w+,?\s*)?)+)", record["description"])
         named = "<br>".join(re.findall(r"`[^`]+`", names.group(1))) if names else ""
-        cell = record['summary'].strip().replace('|', '\\|')
+        cell = escaped(record['summary'].strip())
         families.setdefault(path, []).append(f"| {calls} | {dtypes(record)} | {cell} | {named} |")
     lines = [INTRO]
     included = re.findall(r'^include "([^"]+)"', tree.text(OPS) if OPS in tree.paths else "", re.M)
@@ -43,6 +49,11 @@ def render(tree):
         title = re.match(r"//===- \S+ - (.*?)[ -]*===//", tree.text(path))
         lines.append(f"\n## {title.group(1) if title else path}\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|")
         lines += families[path]
+    for path in sorted(path for path in tree.paths if path.startswith(LIBRARY) and path.endswith(".dl")):
+        text = tree.text(path)
+        title = re.match(r"# (.*)", text)
+        lines.append(f"\n## {title.group(1) if title else path}\n\n| call | what it is |\n|---|---|")
+        lines += [f"| `{call}` | {escaped(summary)} |" for summary, call in re.findall(r"^# (.*)\n(?!_)(\w+\(.*) \{$", text, re.M)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,6 +82,15 @@ def My_AOp : Op<My_Dialect, "a"> {
 }
 """
 TABLE = "\n## ir/dl/A.td\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|\n| `a(Tensor x)` | floats | adds | `torch.a` |\n"
-CLEAN = {"ir/dl/A.td": RECORD, PAGE: INTRO + "\n" + TABLE}
-PLANTED = [({PAGE: INTRO + "\n" + TABLE.replace("adds", "subtracts")}, "is not what tools/scripts/operators prints"),
+SOURCE = """# Others
+
+# adds one
+b(Tensor x) {
+  y = x + 1
+}
+"""
+MORE = "\n## Others\n\n| call | what it is |\n|---|---|\n| `b(Tensor x)` | adds one |\n"
+CLEAN = {"ir/dl/A.td": RECORD, LIBRARY + "others.dl": SOURCE, PAGE: INTRO + "\n" + TABLE + MORE}
+PLANTED = [({PAGE: INTRO + "\n" + TABLE.replace("adds", "subtracts") + MORE}, "is not what tools/scripts/operators prints"),
+           ({LIBRARY + "others.dl": SOURCE.replace("adds one", "adds two")}, "print it again"),
            ({"ir/dl/A.td": RECORD.replace("a(Tensor x)", "a(Tensor x, Tensor other)")}, "print it again")]

@@ -75,7 +75,7 @@ def fits(row):
     # PyTorch's own dtypes: the others are held as something else, and few ops take them.
     if any(dtype in acc.HELD for dtype in (*row.dtypes, row.result_dtype)):
         return False
-    return (row.phase == "import" and row.op not in WILD and sizes_of(row) and
+    return (not row.is_composed and row.phase == "import" and row.op not in WILD and sizes_of(row) and
             all(Value("", shape, "f32").elements(max(sizes_of(row))) <= MOST_ELEMENTS for shape in (*row.inputs, row.result)))
 
 

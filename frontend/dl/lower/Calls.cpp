@@ -49,15 +49,13 @@ StringRef ForwardLowering::guess(StringRef name) {
   SmallVector<StringRef> known;
   for (const auto &entry : frame->instance->children)
     known.push_back(entry.first);
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      known.push_back(signature.name);
+  forEachFunction([&](const Signature &signature, StringRef) { known.push_back(signature.name); });
   return nearest(name, known).value_or(StringRef());
 }
 
 Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
   auto error = diagnostics.error(expr.loc);
-  auto isFunction = [](StringRef other) { return !signaturesOf(other).empty(); };
+  auto isFunction = [&](StringRef other) { return isKnownFunction(other); };
   StringRef last = name.rsplit('.').second;
   if (dlc::frontend::findLayer(name)) {
     error << quote(name)
@@ -96,9 +94,10 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
                                    ArrayRef<PassedArgument> arguments, bool good, bool isMethod) {
   if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
     return Item(arguments[0].value).at(expr.loc);
-  bool isKnown = !signaturesOf(name).empty();
+  bool isKnown = isKnownFunction(name);
   bool isOfSizes = name == "size" || name == "padded" || name == "head";
-  if (!isKnown && !isCompileTimeFunction(name) && !isOfSizes && name != "tensor")
+  bool isOfLibrary = frame->isLibrary && isLibraryOnly(name);
+  if (!isKnown && !isCompileTimeFunction(name) && !isOfSizes && !isOfLibrary && name != "tensor")
     return unknownCallee(expr, name);
   diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
   if (!good)
@@ -107,6 +106,8 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
     return callSize(expr.loc, arguments);
   if (isOfSizes)
     return callHead(name, expr.loc, arguments);
+  if (isOfLibrary)
+    return callLibraryOnly(name, expr.loc, arguments);
   if (name == "tensor")
     return callTensor(expr.loc, arguments);
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
@@ -119,7 +120,7 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
 
 Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments,
                            bool isMethod) {
-  return FunctionCalls(emitter, diagnostics).call(callee, loc, arguments, isMethod);
+  return functions.call(callee, loc, arguments, isMethod);
 }
 
 /// `size(x, dim)`: a dim, as an integer where it is constant; `size(x)`: all of them.

@@ -1,13 +1,15 @@
 //===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, Subscripts.cpp and
-// TensorLiteral.cpp.
+// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, LibraryCalls.cpp,
+// Subscripts.cpp and TensorLiteral.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
 
 #include "frontend/dl/lower/LayerCalls.h"
+
+#include <map>
 
 namespace dlc::frontend {
 
@@ -21,7 +23,8 @@ public:
                   mlir::ModuleOp module)
       : Evaluator(diagnostics, module.getContext(), model.root().scope, model.budget), model(model),
         builder(module.getContext(), &listener), emitter(builder, model.symbols, module),
-        layers(builder, emitter, weights, diagnostics), module(module) {}
+        functions(emitter, diagnostics, libraryCall()),
+        layers(builder, emitter, weights, diagnostics, libraryCall()), module(module) {}
 
   void run();
 
@@ -43,6 +46,8 @@ private:
   struct Frame {
     Instance *instance;
     llvm::MapVector<llvm::StringRef, Binding> values;
+    bool isLibrary = false; // of a function of the library
+    bool hasFailed = false; // the function has reported an error
   };
   /// A value by the place that assigns to it, however often it does.
   struct Usage {
@@ -117,6 +122,20 @@ private:
   Item callHead(llvm::StringRef name, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   /// `tensor([[1, 2], [3, 4]])`: numbers that are written out.
   Item callTensor(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// Whether the statements at work may call a function by this name.
+  bool isKnownFunction(llvm::StringRef name) const;
+  /// Evaluates the body of a function of the library.
+  Item callLibrary(const LibraryFunction &function, const BoundArguments &arguments,
+                   llvm::SMLoc loc);
+  FunctionCalls::LibraryCall libraryCall() {
+    return [this](const LibraryFunction &function, const BoundArguments &arguments,
+                  llvm::SMLoc loc) { return callLibrary(function, arguments, loc); };
+  }
+  llvm::ArrayRef<StatementPtr> bodyOf(const LibraryFunction &function);
+  /// A function that only the library may call: isLibraryOnly holds for its name.
+  Item callLibraryOnly(llvm::StringRef name, llvm::SMLoc loc,
+                       llvm::ArrayRef<PassedArgument> arguments);
+  Item callFail(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callLayer(const LayerRef &ref, const CallExpr &expr,
                  llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callBlock(Instance &instance, const CallExpr &expr,
@@ -150,6 +169,7 @@ private:
   OpListener listener;
   mlir::OpBuilder builder;
   OpEmitter emitter;
+  FunctionCalls functions;
   LayerCalls layers;
   mlir::ModuleOp module;
   Frame *frame = nullptr;
@@ -157,11 +177,16 @@ private:
   /// The dtype that the statement at work computes in, and that of the first floats that it read; null without.
   mlir::Type precision, firstFloat;
   llvm::MapVector<const char *, Usage> usages;
+  /// The statements of the library's functions that have been called.
+  std::map<const LibraryFunction *, std::vector<StatementPtr>> libraryBodies;
   bool isTooLarge = false;
 };
 
 /// True of `clone`, `detach` and `contiguous`, which give what they take.
 bool keepsItsTensor(llvm::StringRef function);
+
+/// Whether `name` is a function that answers the library about its arguments, which no model may call.
+bool isLibraryOnly(llvm::StringRef name);
 
 /// The annotations of a layer or statement, taken apart.
 struct Annotations {

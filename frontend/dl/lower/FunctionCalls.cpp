@@ -41,10 +41,14 @@ static BindError problemOf(std::vector<BindError> problems) {
 Item FunctionCalls::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments,
                          bool isMethod) {
   std::vector<BindError> problems;
-  for (const Signature *signature : waysOfCalling(callee, isMethod)) {
+  auto signatures = library ? functionSignatures(callee) : signaturesOf(callee);
+  for (const Signature *signature : waysOfCalling(signatures, isMethod)) {
     auto bound = bindArguments(callee, loc, signature->params, arguments, diagnostics.module);
-    if (auto *good = std::get_if<BoundArguments>(&bound))
+    if (auto *good = std::get_if<BoundArguments>(&bound)) {
+      if (const LibraryFunction *function = libraryFunctionOf(*signature))
+        return library(*function, *good, loc);
       return emitCall(emitter, diagnostics.translate(loc), *signature, std::move(*good)).at(loc);
+    }
     problems.push_back(std::move(std::get<BindError>(bound)));
   }
   BindError problem = problemOf(std::move(problems));

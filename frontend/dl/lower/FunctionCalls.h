@@ -3,6 +3,7 @@
 #ifndef DLC_FRONTEND_DL_FUNCTIONCALLS_H
 #define DLC_FRONTEND_DL_FUNCTIONCALLS_H
 
+#include "frontend/dl/library/Library.h"
 #include "frontend/dl/lower/OpEmitter.h"
 
 namespace dlc::frontend {
@@ -12,8 +13,13 @@ class FunctionCalls {
 public:
   using Named = std::pair<llvm::StringRef, Item>;
 
-  FunctionCalls(OpEmitter &emitter, Diagnostics &diagnostics)
-      : emitter(emitter), diagnostics(diagnostics) {}
+  /// Evaluates a function of the library for the arguments of a call.
+  using LibraryCall = std::function<Item(const LibraryFunction &function,
+                                         const BoundArguments &arguments, llvm::SMLoc loc)>;
+
+  /// Without `library` only ops can be called.
+  FunctionCalls(OpEmitter &emitter, Diagnostics &diagnostics, LibraryCall library = {})
+      : emitter(emitter), diagnostics(diagnostics), library(std::move(library)) {}
 
   /// Calls the function, or the method of its first argument, by the first of its signatures that
   /// the arguments fit.
@@ -25,6 +31,9 @@ public:
 
   OpEmitter &emitter;
   Diagnostics &diagnostics;
+
+private:
+  LibraryCall library;
 };
 
 } // namespace dlc::frontend

@@ -92,7 +92,7 @@ std::optional<Item> LayerCall::passed(const Param &param, bool &isFirstPassed) c
 Item LayerCall::functionOfLayer() const {
   SmallVector<FunctionCalls::Named> named;
   bool isFirstPassed = false; // the first input is for the first tensor that is no weight
-  for (const Param &param : signaturesOf(layer.kind->function).front()->params)
+  for (const Param &param : functionSignatures(layer.kind->function).front()->params)
     if (auto item = passed(param, isFirstPassed))
       named.push_back({param.name, *item});
   return function(layer.kind->function, {}, named);

@@ -16,8 +16,8 @@ mlir::Type floatDtype(const Item &item);
 class LayerCalls {
 public:
   LayerCalls(mlir::OpBuilder &builder, OpEmitter &emitter, const BoundWeights &weights,
-             Diagnostics &diagnostics)
-      : functions(emitter, diagnostics), diagnostics(diagnostics),
+             Diagnostics &diagnostics, FunctionCalls::LibraryCall library = {})
+      : functions(emitter, diagnostics, std::move(library)), diagnostics(diagnostics),
         weightValues(builder, weights, diagnostics) {}
 
   /// Calls `layer`, whose kind is known, by the name `name` at `loc`. Poison after an error, which has been reported.

@@ -35,7 +35,7 @@ void ForwardLowering::runStatements(ArrayRef<StatementPtr> body) {
     return;
   llvm::scope_exit leave([&] { ascend(); });
   for (const StatementPtr &statement : body) {
-    if (isOver() || !budget.spend(1, statement->loc, diagnostics))
+    if (isOver() || frame->hasFailed || !budget.spend(1, statement->loc, diagnostics))
       return;
     switch (statement->kind) {
     case Statement::Kind::assign:
@@ -122,7 +122,7 @@ void ForwardLowering::assign(const Identifier &name, Item item) {
   auto state = frame->instance->states.find(name.name);
   if (state != frame->instance->states.end())
     setState(model.states[state->second], binding.item, name.loc);
-  else if (!name.name.starts_with("_"))
+  else if (!name.name.starts_with("_") && !frame->isLibrary)
     usages.try_emplace(name.loc.getPointer(), Usage{name.name, name.loc});
   mentionValue(name.name, binding);
 }

@@ -83,7 +83,8 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
     error() << "has no meaning: only tensors have methods, got " << describe(x, diagnostics.module);
     return poison(expr.loc);
   }
-  if (name.ends_with("_") && !name.ends_with("__") && !signaturesOf(name.drop_back()).empty()) {
+  if (name.ends_with("_") && !name.ends_with("__") &&
+      !functionSignatures(name.drop_back()).empty()) {
     error() << "would change a value in place, which nothing does here; write "
             << "x = x." << name.drop_back() << "(...)";
     return poison(expr.loc);
@@ -127,8 +128,9 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
   // `x.where(condition, other)` has its tensor in the second place.
   bool isSecond = name == "where" && !all.empty() && all.front().keyword.empty();
   all.insert(all.begin() + isSecond, {{}, expr.loc, x});
-  bool isFunction = llvm::any_of(
-      signaturesOf(name), [&](const Signature *signature) { return takesTensorFirst(*signature); });
+  bool isFunction = llvm::any_of(functionSignatures(name), [&](const Signature *signature) {
+    return takesTensorFirst(*signature);
+  });
   if (isFunction || name == "size")
     return callFunction(name, expr, all, good, /*isMethod=*/true);
 
@@ -137,10 +139,10 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
     return poison(expr.loc);
   }
   SmallVector<StringRef> known(std::begin(kOtherMethods), std::end(kOtherMethods));
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      if (takesTensorFirst(signature))
-        known.push_back(signature.name);
+  forEachFunction([&](const Signature &signature, StringRef) {
+    if (takesTensorFirst(signature))
+      known.push_back(signature.name);
+  });
   std::string hint = didYouMean(name, known);
   error() << "is no method of a tensor"
           << (hint.empty() ? "; 'dlc list ops' shows the functions" : hint);

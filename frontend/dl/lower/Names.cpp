@@ -216,8 +216,9 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
     error << " is no matrix; its last two dims are exchanged by .mT";
   else
     error << " has shape, ndim, dtype, T and mT"
-          << (signaturesOf(name).empty() ? ""
-                                         : "; a method is called, as in x." + name.str() + "()");
+          << (functionSignatures(name).empty()
+                  ? ""
+                  : "; a method is called, as in x." + name.str() + "()");
   return poison(loc);
 }
 

@@ -11,9 +11,10 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-SmallVector<const Signature *> waysOfCalling(StringRef callee, bool isMethod) {
+SmallVector<const Signature *> waysOfCalling(ArrayRef<const Signature *> signatures,
+                                             bool isMethod) {
   SmallVector<const Signature *> functions, methods;
-  for (const Signature *way : signaturesOf(callee)) {
+  for (const Signature *way : signatures) {
     bool isOfMethods = !way->params.empty() && way->params.front().name == "self";
     (isOfMethods ? methods : functions).push_back(way);
   }

@@ -7,10 +7,11 @@
 
 namespace dlc::frontend {
 
-/// The signatures of `callee`, in the order in which they are tried. Those whose first tensor is
+/// The signatures of a function, in the order in which they are tried. Those whose first tensor is
 /// named `self` come last, but for a method they are the only ones: Tensor.unfold is not
 /// torch.nn.functional.unfold.
-llvm::SmallVector<const Signature *> waysOfCalling(llvm::StringRef callee, bool isMethod);
+llvm::SmallVector<const Signature *> waysOfCalling(llvm::ArrayRef<const Signature *> signatures,
+                                                   bool isMethod);
 
 /// Emits a call as PyTorch means it. The op gets the arguments that it has attributes for; the
 /// others convert its tensors (`dtype`) or change nothing (`momentum`). A tensor without dims

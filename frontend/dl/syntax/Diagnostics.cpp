@@ -70,8 +70,28 @@ Diagnostics::InBlock::InBlock(Diagnostics &diagnostics, llvm::StringRef path, ll
 
 Diagnostics::InBlock::~InBlock() { diagnostics.blocks.pop_back(); }
 
+Diagnostics::InLibrary::InLibrary(Diagnostics &diagnostics, llvm::StringRef function,
+                                  llvm::SMLoc call)
+    : diagnostics(diagnostics), isOutermost(!diagnostics.libraryCall.isValid()) {
+  if (!isOutermost)
+    return;
+  diagnostics.libraryCall = call;
+  diagnostics.blocks.push_back({function, "called here", call});
+}
+
+Diagnostics::InLibrary::~InLibrary() {
+  if (!isOutermost)
+    return;
+  diagnostics.libraryCall = {};
+  diagnostics.blocks.pop_back();
+}
+
 mlir::Location Diagnostics::translate(llvm::SMLoc loc) const {
   unsigned buffer = loc.isValid() ? sources.FindBufferContainingLoc(loc) : sources.getMainFileID();
+  if (!buffer) {
+    assert(libraryCall.isValid() && "a place that no source holds");
+    return translate(libraryCall);
+  }
   auto file =
       mlir::StringAttr::get(&context, sources.getMemoryBuffer(buffer)->getBufferIdentifier());
   if (!loc.isValid())
@@ -89,7 +109,7 @@ SourcePlace Diagnostics::placeOf(llvm::SMLoc loc) const {
 
 void Diagnostics::mention(Mention::Kind kind, llvm::StringRef name, llvm::SMLoc definition,
                           llvm::function_ref<std::string()> text) {
-  if (index && !name.empty())
+  if (index && !name.empty() && !libraryCall.isValid())
     index->mentions.push_back({kind, name.str(), placeOf(llvm::SMLoc::getFromPointer(name.begin())),
                                placeOf(definition), text()});
 }

@@ -48,6 +48,20 @@ public:
     Diagnostics &diagnostics;
   };
 
+  /// While one lives, places outside of the sources, which are those of the compiler's library of functions, count as `call`,
+  /// the place of the model's call of `function`: errors there get a note, and names are not noted.
+  class InLibrary {
+  public:
+    InLibrary(Diagnostics &diagnostics, llvm::StringRef function, llvm::SMLoc call);
+    ~InLibrary();
+    InLibrary(const InLibrary &) = delete;
+    InLibrary &operator=(const InLibrary &) = delete;
+
+  private:
+    Diagnostics &diagnostics;
+    bool isOutermost;
+  };
+
   mlir::InFlightDiagnostic error(llvm::SMLoc loc) { return mlir::emitError(translate(loc)); }
   mlir::InFlightDiagnostic warning(llvm::SMLoc loc) { return mlir::emitWarning(translate(loc)); }
 
@@ -82,6 +96,7 @@ private:
   const llvm::SourceMgr &sources;
   mlir::MLIRContext &context;
   std::vector<Block> blocks; // those that report lies in, the innermost last
+  llvm::SMLoc libraryCall;   // of the library, in the sources; invalid outside of it
   llvm::DenseSet<std::pair<mlir::Location, uint64_t>> seen;
   unsigned maxErrors, errors = 0, repeats = 0, warnings = 0;
   mlir::ScopedDiagnosticHandler counter;

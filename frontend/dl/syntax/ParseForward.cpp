@@ -216,6 +216,13 @@ bool Parser::parseAssignment(std::vector<StatementPtr> &body) {
   return false;
 }
 
+bool Parser::parseAllStatements(std::vector<StatementPtr> &body) {
+  while (!at(Token::endOfFile))
+    if (!consumeIf(Token::semicolon) && !parseStatement(body))
+      return false;
+  return true;
+}
+
 bool Parser::parseStatements(std::vector<StatementPtr> &body) {
   if (!enter())
     return false;

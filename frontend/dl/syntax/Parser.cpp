@@ -17,6 +17,14 @@ SourceFile parseSource(StringRef buffer, Diagnostics &diagnostics) {
   return Parser(buffer, diagnostics).parseFile();
 }
 
+std::optional<std::vector<StatementPtr>> parseStatements(StringRef buffer,
+                                                         Diagnostics &diagnostics) {
+  std::vector<StatementPtr> body;
+  if (!Parser(buffer, diagnostics).parseAllStatements(body))
+    return std::nullopt;
+  return body;
+}
+
 //===- Tokens -------------------------------------------------------------------------------------===//
 
 void Parser::advance() {

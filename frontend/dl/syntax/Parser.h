@@ -19,6 +19,10 @@ inline constexpr int64_t kLanguageVersion = 1;
 /// no error.
 SourceFile parseSource(llvm::StringRef buffer, Diagnostics &diagnostics);
 
+/// Parses `buffer`, the statements of a forward without their braces. Returns nullopt after an error.
+std::optional<std::vector<StatementPtr>> parseStatements(llvm::StringRef buffer,
+                                                         Diagnostics &diagnostics);
+
 /// "encoder.layer[...].output": a callee as it is written, for messages.
 std::string textOf(const Expr &expr);
 

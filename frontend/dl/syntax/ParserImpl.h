@@ -26,6 +26,8 @@ public:
         previousEnd(token.getLoc()) {}
 
   SourceFile parseFile();
+  /// Statements up to the end of the buffer; false after an error.
+  bool parseAllStatements(std::vector<StatementPtr> &body);
 
 private:
   //===- Tokens -----------------------------------------------------------------------------------===//

@@ -20,6 +20,7 @@ from rows import resize
 from rows import scatter
 from rows import shape
 from rows import window
+from rows import library
 from rows import dtypes  # reads the rows of the others
 from rows import parts  # the same
 from rows.row import ROWS

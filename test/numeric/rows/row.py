@@ -40,6 +40,8 @@ class Row:
     raw: bool = False                # `torch` gets float inputs as they are stored
     body: Optional[Callable] = None  # (operand names, operand types, result type) -> ops that define %y
 
+    is_composed: bool = False        # its body is several ops, which have rows of their own
+
     @property
     def name(self):
         return self.op + (f" ({self.note})" if self.note else "")

@@ -5,7 +5,7 @@
 
 #include "frontend/Spelling.h"
 #include "frontend/dl/declare/Layers.h"
-#include "ir/OpTable.h"
+#include "frontend/dl/library/Library.h"
 #include "tools/driver/cli/Output.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,19 +29,18 @@ struct Entry {
 
 static std::vector<Entry> functions() {
   std::vector<Entry> entries;
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      entries.push_back({signature.name, signature.text.str(), info.summary});
+  frontend::forEachFunction([&](const Signature &signature, StringRef summary) {
+    entries.push_back({signature.name, signature.text.str(), summary});
+  });
   return entries;
 }
 
 static std::vector<Entry> layers() {
   std::vector<Entry> entries;
   for (const frontend::LayerKind &kind : frontend::layerKinds()) {
-    auto signatures = signaturesOf(kind.function);
     // One that is made of several functions is described by none of them.
-    const OpInfo *op = kind.build || signatures.empty() ? nullptr : opInfo(signatures.front()->op);
-    entries.push_back({kind.name, (kind.name + kind.schema).str(), op ? op->summary : StringRef()});
+    StringRef summary = kind.build ? StringRef() : frontend::summaryOf(kind.function);
+    entries.push_back({kind.name, (kind.name + kind.schema).str(), summary});
   }
   return entries;
 }

@@ -5,6 +5,7 @@
 
 #include "frontend/dl/declare/Layers.h"
 #include "frontend/dl/evaluate/Item.h"
+#include "frontend/dl/library/Library.h"
 #include "tools/driver/lsp/Documentation.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -138,7 +139,7 @@ void Completer::addLayerKinds() {
   for (const frontend::LayerKind &kind : frontend::layerKinds()) {
     auto calls = callsOf(kind.name);
     add(kind.name, Kind::Class, calls.empty() ? StringRef() : StringRef(calls.back()), 'b',
-        summaryOf(kind.function));
+        frontend::summaryOf(kind.function));
   }
   for (const Mention &mention : index.mentions)
     if (mention.kind == Mention::Kind::block && mention.isDefinition())
@@ -211,9 +212,9 @@ void Completer::addNames() {
 }
 
 void Completer::addFunctions() {
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      add(signature.name, Kind::Function, signature.text, 'f', info.summary);
+  frontend::forEachFunction([&](const Signature &signature, StringRef summary) {
+    add(signature.name, Kind::Function, signature.text, 'f', summary);
+  });
 }
 
 std::vector<lsp::CompletionItem> Completer::run() {

@@ -4,6 +4,7 @@
 #include "tools/driver/lsp/Documentation.h"
 
 #include "frontend/dl/declare/Layers.h"
+#include "frontend/dl/library/Library.h"
 #include "tools/driver/inspect/ModelSummary.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,23 +15,16 @@ using llvm::StringRef;
 namespace dlc {
 
 using frontend::findLayer;
+using frontend::functionSignatures;
 using frontend::LayerKind;
 
 std::string fenced(StringRef code) { return ("```dl\n" + code + "\n```").str(); }
-
-StringRef summaryOf(StringRef function) {
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      if (signature.name == function)
-        return info.summary;
-  return {};
-}
 
 /// "(int in_channels, ...)": the schema of a layer, that of its function behind the tensor where it has none of its own.
 static std::string schemaOf(const LayerKind &kind) {
   if (kind.schema != "*")
     return kind.schema.str();
-  auto signatures = signaturesOf(kind.function);
+  auto signatures = functionSignatures(kind.function);
   if (signatures.empty())
     return "()";
   StringRef params = signatures.front()->text.drop_until([](char c) { return c == '('; });
@@ -40,7 +34,7 @@ static std::string schemaOf(const LayerKind &kind) {
 
 std::vector<std::string> callsOf(StringRef name) {
   std::vector<std::string> calls;
-  for (const Signature *signature : signaturesOf(name))
+  for (const Signature *signature : functionSignatures(name))
     calls.push_back(signature->text.str());
   if (const LayerKind *kind = findLayer(name))
     calls.push_back(name.str() + schemaOf(*kind));
@@ -53,12 +47,12 @@ std::vector<Param> paramsOf(StringRef name) {
     if (llvm::none_of(params, [&](const Param &other) { return other.name == param.name; }))
       params.push_back(param);
   };
-  for (const Signature *signature : signaturesOf(name))
+  for (const Signature *signature : functionSignatures(name))
     llvm::for_each(signature->params, add);
   if (const LayerKind *kind = findLayer(name)) {
     if (kind->schema != "*") {
       llvm::for_each(parseSignature("", kind->schema).params, add);
-    } else if (auto signatures = signaturesOf(kind->function); !signatures.empty()) {
+    } else if (auto signatures = functionSignatures(kind->function); !signatures.empty()) {
       llvm::for_each(llvm::drop_begin(signatures.front()->params), add);
     }
   }
@@ -70,7 +64,8 @@ std::string documentCallable(StringRef name) {
   if (calls.empty())
     return {};
   const LayerKind *kind = findLayer(name);
-  return fenced(llvm::join(calls, "\n")) + "\n" + summaryOf(kind ? kind->function : name).str();
+  return fenced(llvm::join(calls, "\n")) + "\n" +
+         frontend::summaryOf(kind ? kind->function : name).str();
 }
 
 std::string documentLayer(const Mention &mention, const SourceIndex &index) {

@@ -15,8 +15,6 @@ std::string documentCallable(llvm::StringRef name);
 /// Markdown about a layer that the text mentions: its kind, weights, parameters, and what it gives.
 std::string documentLayer(const Mention &mention, const SourceIndex &index);
 
-/// What a function computes, from its record.
-llvm::StringRef summaryOf(llvm::StringRef function);
 /// The ways of calling a function or a kind of layer: "Conv2d(int in_channels, ...)".
 std::vector<std::string> callsOf(llvm::StringRef name);
 /// The parameters of a function, a kind of layer, or a layer's own call; each name once.

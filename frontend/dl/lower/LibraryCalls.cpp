@@ -1,0 +1,113 @@
+//===- LibraryCalls.cpp - Calls of functions that are written in the language ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/lower/ForwardLowering.h"
+#include "frontend/dl/syntax/Parser.h"
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/base/DimNeeds.h"
+
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+bool ForwardLowering::isKnownFunction(StringRef name) const {
+  return !functionSignatures(name).empty() && (frame->isLibrary || !name.starts_with("_"));
+}
+
+ArrayRef<StatementPtr> ForwardLowering::bodyOf(const LibraryFunction &function) {
+  auto [entry, isNew] = libraryBodies.try_emplace(&function);
+  if (isNew) {
+    auto body = parseStatements(function.body, diagnostics);
+    if (!body)
+      llvm::report_fatal_error("malformed function of the library: " +
+                               llvm::Twine(function.signature.name));
+    entry->second = std::move(*body);
+  }
+  return entry->second;
+}
+
+Item ForwardLowering::callLibrary(const LibraryFunction &function, const BoundArguments &arguments,
+                                  llvm::SMLoc loc) {
+  Diagnostics::InLibrary inLibrary(diagnostics, function.signature.name, loc);
+  llvm::SaveAndRestore outerPrecision(precision, Type()), outerFloat(firstFloat, Type());
+  Instance instance; // without layers
+  instance.decl = frame->instance->decl;
+  Frame inner{&instance, {}, /*isLibrary=*/true};
+  llvm::SaveAndRestore outerFrame(frame, &inner);
+  llvm::SaveAndRestore<const Scope *> outerScope(scope, &instance.scope);
+  for (auto [param, item] : llvm::zip(function.signature.params, arguments)) {
+    Item value = item ? *item : defaultItem(param);
+    // One dim is no list of one.
+    if (param.type == Param::dims && param.count == 1 && value.is<Item::List>())
+      value = Item(value.as<Item::List>().front());
+    inner.values[param.name] = {std::move(value), loc};
+  }
+  runStatements(bodyOf(function));
+  if (inner.hasFailed || isOver())
+    return poison(loc);
+  auto result = [&](StringRef name) {
+    const Binding *binding = useValue(name);
+    assert((binding || diagnostics.hasErrors()) && "a function that does not assign its result");
+    // A condition with an error chooses none of its branches.
+    return binding ? Item(binding->item).at(loc) : poison(loc);
+  };
+  if (function.signature.results.empty())
+    return result("y");
+  Item::List results;
+  for (StringRef name : function.signature.results) {
+    results.push_back(result(name));
+    if (results.back().isPoison())
+      return poison(loc);
+  }
+  return {std::move(results), loc};
+}
+
+//===- Functions that only the library may call ---------------------------------------------------===//
+
+bool isLibraryOnly(StringRef name) {
+  return llvm::is_contained<StringRef>(
+      {"fail", "is_tensor", "is_floating_point", "result_type", "same_dims", "largest_size"}, name);
+}
+
+/// `fail("x is ", x)` ends the function with an error.
+Item ForwardLowering::callFail(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
+  std::string message;
+  for (const PassedArgument &argument : arguments) {
+    const Item &item = argument.value;
+    message += item.is<std::string>() ? item.as<std::string>()
+               : item.isTensor()      ? dl::text(item.as<Value>())
+                                      : describe(item, diagnostics.module);
+  }
+  diagnostics.error(loc) << message;
+  frame->hasFailed = true;
+  return poison(loc);
+}
+
+Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
+                                      ArrayRef<PassedArgument> arguments) {
+  if (name == "fail")
+    return callFail(loc, arguments);
+  const Item &x = arguments.front().value;
+  if (name == "is_tensor")
+    return {x.isTensor(), loc};
+  if (name == "is_floating_point")
+    return {x.isTensor() ? isa<FloatType>(x.tensorType().getElementType()) : x.is<double>(), loc};
+  const Item &second = arguments.back().value;
+  if (name == "result_type")
+    return {emitter.promote({&x, &second}), loc};
+  if (name == "same_dims") {
+    auto isSame = [&](const Item &a, const Item &b) {
+      return dl::normalize(a.asDim(context)) == dl::normalize(b.asDim(context));
+    };
+    return {llvm::equal(x.as<Item::List>(), second.as<Item::List>(), isSame), loc};
+  }
+  assert(name == "largest_size");
+  AffineExpr size = dl::getDims(x.tensorType())[second.as<int64_t>()];
+  auto range = dl::rangeOf(size, dl::symbolRanges(module));
+  return {range ? range->max : std::numeric_limits<int32_t>::max(), loc};
+}
+
+} // namespace dlc::frontend
