@@ -1,6 +1,7 @@
 """Calls of each layer: its arguments as .dl writes them (which is Python, true and false apart), and the inputs.
 
-An input is a shape, for values in -2 .. 2, or (shape, upper) for integers below `upper`."""
+An input is a shape, for values in -2 .. 2, or (shape, upper) for integers below `upper`, or for numbers from 0 to `upper` where that is a
+float."""
 
 CASES = {
     "Conv1d": [("3, 4, 3", [(2, 3, 9)]), ("4, 6, kernel_size=2, stride=2, padding=1, dilation=2, groups=2, bias=false", [(2, 4, 9)]),
@@ -116,4 +117,30 @@ CASES = {
                                 ("8, 2, 12, norm_first=true", [(5, 2, 8), (3, 2, 8)],
                                  {"tgt_mask": ("f32", (4, 5, 5)), "memory_key_padding_mask": ("f32", (2, 3))}),
                                 ("8, 2, 12", [(5, 2, 8), (3, 2, 8)], {"memory_mask": ("f32", (5, 3)), "tgt_key_padding_mask": ("f32", (2, 5))})],
+    "LSTMCell": [("3, 4", [(2, 3)]), ("3, 4, bias=false", [(3,)])],
+    "GRUCell": [("3, 4", [(2, 3), (2, 4)]), ("3, 4, bias=false", [(2, 3)])],
+    "RNNCell": [("3, 4", [(2, 3), (2, 4)]), ("3, 4, nonlinearity='relu', bias=false", [(2, 3)])],
+    "AdaptiveAvgPool3d": [("(2, 3, 4)", [(2, 3, 4, 5, 6)]), ("1", [(3, 4, 5, 6)])],
+    "AdaptiveMaxPool3d": [("(2, 3, 4)", [(2, 3, 4, 5, 6)])],
+    "LPPool1d": [("2, 3", [(2, 3, 9)])],
+    "LPPool2d": [("2, (3, 2), stride=2", [(2, 3, 8, 9)])],
+    "LocalResponseNorm": [("3", [(2, 5, 4, 3)]), ("4, alpha=0.1, beta=0.5, k=2", [(2, 5, 7)])],
+    "MSELoss": [("", [(3, 4), (3, 4)]), ("reduction='none'", [(3, 4), (3, 4)])],
+    "L1Loss": [("", [(3, 4), (3, 4)]), ("reduction='sum'", [(3, 4), (3, 4)])],
+    "SmoothL1Loss": [("", [(3, 4), (3, 4)]), ("beta=0.5", [(3, 4), (3, 4)])],
+    "HuberLoss": [("", [(3, 4), (3, 4)]), ("delta=0.5", [(3, 4), (3, 4)])],
+    "KLDivLoss": [("reduction='batchmean'", [(3, 4), ((3, 4), 1.0)]), ("log_target=true", [(3, 4), (3, 4)])],
+    "BCELoss": [("", [((3, 4), 1.0), ((3, 4), 1.0)])],
+    "BCEWithLogitsLoss": [("", [(3, 4), ((3, 4), 1.0)])],
+    "NLLLoss": [("", [(3, 4), ((3,), 4)]), ("ignore_index=2, reduction='none'", [(3, 4, 5), ((3, 5), 4)])],
+    "CrossEntropyLoss": [("", [(3, 4), ((3,), 4)]), ("label_smoothing=0.1", [(3, 4, 5), ((3, 5), 4)])],
+    "SoftMarginLoss": [("", [(3, 4), (3, 4)])],
+    "MultiLabelSoftMarginLoss": [("", [(3, 4), ((3, 4), 1.0)])],
+    "MultiMarginLoss": [("", [(3, 4), ((3,), 4)]), ("p=2, margin=0.5", [(3, 4), ((3,), 4)])],
+    "PoissonNLLLoss": [("", [(3, 4), ((3, 4), 5.0)]), ("log_input=false, full=true", [((3, 4), 2.0), ((3, 4), 5.0)])],
+    "GaussianNLLLoss": [("full=true", [(3, 4), (3, 4), ((3, 4), 1.0)])],
+    "HingeEmbeddingLoss": [("", [(3, 4), (3, 4)])],
+    "MarginRankingLoss": [("margin=0.5", [(3,), (3,), (3,)])],
+    "CosineEmbeddingLoss": [("", [(3, 4), (3, 4), (3,)])],
+    "TripletMarginLoss": [("", [(3, 4), (3, 4), (3, 4)]), ("swap=true, p=1", [(3, 4), (3, 4), (3, 4)])],
 }

@@ -96,8 +96,14 @@ def module(kind, arguments):
 
 def inputs_of(shapes, seed):
     random = np.random.RandomState(seed)
-    return [random.randint(0, shape[1], shape[0]).astype(np.int64) if isinstance(shape[0], tuple)
-            else random.uniform(-2, 2, shape).astype(np.float32) for shape in shapes]
+
+    def values(shape):
+        if not shape or not isinstance(shape[0], tuple):
+            return random.uniform(-2, 2, shape).astype(np.float32)
+        shape, upper = shape
+        return random.uniform(0, upper, shape).astype(np.float32) if isinstance(upper, float) else \
+            random.randint(0, upper, shape).astype(np.int64)
+    return [values(shape) for shape in shapes]
 
 
 def masks_of(masks, seed):

@@ -4,6 +4,7 @@
 #include "frontend/dl/declare/Layers.h"
 
 #include "frontend/dl/declare/layers/Families.h"
+#include "frontend/dl/library/Library.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,9 +16,9 @@ static std::vector<LayerKind> buildTable() {
   std::vector<LayerKind> all;
   for (auto family :
        {linearLayers, convolutionLayers, normalizationLayers, poolingLayers, activationLayers,
-        shapeLayers, distanceLayers, embeddingLayers, recurrentLayers, attentionLayers})
+        shapeLayers, distanceLayers, embeddingLayers, recurrentLayers, attentionLayers, lossLayers})
     for (LayerKind &kind : family()) {
-      assert(!signaturesOf(kind.function).empty() &&
+      assert(!functionSignatures(kind.function).empty() &&
              "a layer calls a function that does not exist");
       all.push_back(std::move(kind));
     }
@@ -50,7 +51,7 @@ static bool isDefault(const Param &param, const Item &item) {
 /// Whether the function of the layer takes the parameter `name`, and more than one constant for it.
 static bool takesArgument(StringRef function, StringRef name) {
   auto isNamed = [&](const Param &param) { return param.name == name; };
-  auto ways = signaturesOf(function);
+  auto ways = functionSignatures(function);
   auto param = find_if(ways.front()->params, isNamed);
   if (param == ways.front()->params.end() || param->type == Param::tensor)
     return false;

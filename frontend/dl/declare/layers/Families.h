@@ -21,6 +21,7 @@ std::vector<LayerKind> distanceLayers();
 std::vector<LayerKind> embeddingLayers();
 std::vector<LayerKind> recurrentLayers();
 std::vector<LayerKind> attentionLayers();
+std::vector<LayerKind> lossLayers();
 
 } // namespace dlc::frontend
 

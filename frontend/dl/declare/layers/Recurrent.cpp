@@ -84,6 +84,36 @@ static Item rnn(LayerCall &call) {
                              : "rnn_tanh");
 }
 
+/// Weights of a cell: those of one layer, named as the parameters of the cell's function.
+template <int64_t Gates> static void weightsOfCell(const LayerArguments &a, LayerWeights &weights) {
+  int64_t hidden = a.size("hidden_size");
+  weights.add("weight_ih", {Gates * hidden, a.size("input_size")}, "w_ih");
+  weights.add("weight_hh", {Gates * hidden, hidden}, "w_hh");
+  if (a.flag("bias")) {
+    weights.add("bias_ih", {Gates * hidden}, "b_ih");
+    weights.add("bias_hh", {Gates * hidden}, "b_hh");
+  }
+}
+
+static Item rnnCell(LayerCall &call) {
+  return call.function(call.arguments.get("nonlinearity").as<std::string>() == "relu"
+                           ? "rnn_relu_cell"
+                           : "rnn_tanh_cell",
+                       {},
+                       {{"x", call.first()},
+                        {"hx", call.input("hx")},
+                        {"w_ih", call.weight("w_ih")},
+                        {"w_hh", call.weight("w_hh")},
+                        {"b_ih", call.weight("b_ih")},
+                        {"b_hh", call.weight("b_hh")}});
+}
+
+static void refuseOtherThanTanhAndRelu(const LayerArguments &a) {
+  std::string kind = a.get("nonlinearity").as<std::string>();
+  if (kind != "tanh" && kind != "relu")
+    a.refuse("nonlinearity", "nonlinearity is " + quote(kind) + "; expected 'tanh' or 'relu'");
+}
+
 std::vector<LayerKind> recurrentLayers() {
   return {
       {.name = "LSTM",
@@ -108,14 +138,31 @@ std::vector<LayerKind> recurrentLayers() {
                  "bidirectional=False)",
        .weights =
            [](const LayerArguments &a, LayerWeights &weights) {
-             std::string kind = a.get("nonlinearity").as<std::string>();
-             if (kind != "tanh" && kind != "relu")
-               a.refuse("nonlinearity",
-                        "nonlinearity is " + quote(kind) + "; expected 'tanh' or 'relu'");
+             refuseOtherThanTanhAndRelu(a);
              recurrentWeights(a, weights, 1, 0);
            },
        .call = "(Tensor input, Tensor? hx=None, Tensor? lengths=None)",
        .build = rnn},
+      {.name = "LSTMCell",
+       .function = "lstm_cell",
+       .schema = "(int input_size, int hidden_size, bool bias=True)",
+       .weights = weightsOfCell<4>,
+       .call = "(Tensor input, Tensor[]? hx=None)"},
+      {.name = "GRUCell",
+       .function = "gru_cell",
+       .schema = "(int input_size, int hidden_size, bool bias=True)",
+       .weights = weightsOfCell<3>,
+       .call = "(Tensor input, Tensor? hx=None)"},
+      {.name = "RNNCell",
+       .function = "rnn_tanh_cell",
+       .schema = "(int input_size, int hidden_size, bool bias=True, str nonlinearity='tanh')",
+       .weights =
+           [](const LayerArguments &a, LayerWeights &weights) {
+             refuseOtherThanTanhAndRelu(a);
+             weightsOfCell<1>(a, weights);
+           },
+       .call = "(Tensor input, Tensor? hx=None)",
+       .build = rnnCell},
   };
 }
 
