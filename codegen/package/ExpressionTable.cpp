@@ -3,6 +3,10 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/package/ExpressionTable.h"
 
+#include "ir/dl/base/DerivedSize.h"
+
+#include "llvm/ADT/bit.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -46,6 +50,69 @@ uint32_t ExpressionTable::add(AffineExpr expr) {
   uint32_t index = nodes.size();
   nodes.emplace_back(opOf(expr.getKind()), lhs, rhs, value);
   indices[expr] = index;
+  return index;
+}
+
+/// `isReal`: the operands, of a choice its results, are real numbers.
+static schema::ExprOp opOf(dl::SizeFunction function, bool isReal) {
+  switch (function) {
+  case dl::SizeFunction::min:
+    return isReal ? schema::ExprOp::real_min : schema::ExprOp::min;
+  case dl::SizeFunction::max:
+    return isReal ? schema::ExprOp::real_max : schema::ExprOp::max;
+  case dl::SizeFunction::equal:
+    return isReal ? schema::ExprOp::real_equal : schema::ExprOp::equal;
+  case dl::SizeFunction::less:
+    return isReal ? schema::ExprOp::real_less : schema::ExprOp::less;
+#define SAME(name)                                                                                 \
+  case dl::SizeFunction::name:                                                                     \
+    return schema::ExprOp::name;
+    SAME(select)
+    SAME(quotient)
+    SAME(remainder)
+    SAME(real)
+    SAME(integer)
+    SAME(single)
+    SAME(sum)
+    SAME(difference)
+    SAME(product)
+    SAME(ratio)
+    SAME(floor)
+    SAME(ceil)
+    SAME(nearest)
+    SAME(root)
+#undef SAME
+  }
+  llvm_unreachable("a size function that no package holds");
+}
+
+uint32_t ExpressionTable::addOperand(Attribute operand) {
+  if (auto dim = dyn_cast<AffineMapAttr>(operand))
+    return add(dim.getValue().getResult(0));
+  if (auto found = operands.find(operand); found != operands.end())
+    return found->second;
+  uint32_t index;
+  if (auto number = dyn_cast<FloatAttr>(operand)) {
+    index = nodes.size();
+    nodes.emplace_back(schema::ExprOp::real_constant, 0, 0,
+                       llvm::bit_cast<int64_t>(number.getValueAsDouble()));
+  } else {
+    index = add(cast<dl::DerivedAttr>(operand));
+  }
+  return operands[operand] = index;
+}
+
+uint32_t ExpressionTable::add(dl::DerivedAttr size) {
+  SmallVector<uint32_t> rows;
+  for (Attribute operand : size.getOperands())
+    rows.push_back(addOperand(operand));
+  bool isChoice = size.getFunction() == dl::SizeFunction::select;
+  schema::ExprOp op = opOf(size.getFunction(), dl::isReal(size.getOperands().back()));
+  uint32_t index = nodes.size();
+  if (isChoice)
+    nodes.emplace_back(op, rows[1], rows[2], rows[0]);
+  else
+    nodes.emplace_back(op, rows[0], rows.back(), 0);
   return index;
 }
 

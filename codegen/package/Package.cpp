@@ -261,8 +261,14 @@ LogicalResult PackageWriter::build() {
       table.symbols.back()->min = symbol.getMin();
       table.symbols.back()->max = symbol.getMax();
       table.symbols.back()->counted = symbol.isCounted();
+      table.symbols.back()->step = symbol.getStep();
+      table.symbols.back()->offset = symbol.getOffset();
+      table.symbols.back()->why = symbol.getWhy().str();
+      table.symbols.back()->is_derived = symbol.isDerived();
       if (symbol.isCounted())
         table.symbols.back()->most = expressions.add(symbol.getMost().getResult(0));
+      if (symbol.isDerived()) // before any expression that names the symbol
+        table.symbols.back()->derived = expressions.add(symbol.getDerived());
     }
   if (failed(addPrograms()) || failed(addWeights()))
     return failure();
@@ -273,6 +279,7 @@ LogicalResult PackageWriter::build() {
           expressions.add(need.getAs<AffineMapAttr>("dim").getValue().getResult(0));
       table.needs.back()->least = need.getAs<IntegerAttr>("least").getInt();
       table.needs.back()->why = need.getAs<StringAttr>("why").str();
+      table.needs.back()->exact = need.contains("exact");
     }
   if (auto cache = module->getAttrOfType<DictionaryAttr>("dl.cache")) {
     table.cache = std::make_unique<schema::CacheT>();

@@ -41,7 +41,7 @@ std::optional<int64_t> Importer::capacityOf(func::FuncOp function, AffineExpr pa
   function.walk([&](Operation *op) {
     for (const dl::DimNeed &need : dl::needsOf(op))
       if (auto room = dl::asConstant(dl::normalize(need.size + whole));
-          room && (!most || *room - need.least < *most)) {
+          room && !need.left && (!most || *room - need.least < *most)) {
         most = *room - need.least;
         auto node = dyn_cast<NameLoc>(op->getLoc());
         why = (node ? node.getName().str() + ": " : std::string()) + dl::describe(op, need);

@@ -24,11 +24,14 @@ namespace dlc::onnx {
 
 using frontend::quote;
 
-Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module, size_t maxNodes)
+Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module, size_t maxNodes,
+                   SolvedSymbols &solved)
     : file(file), options(options), module(module), context(module.getContext()), builder(context),
-      maxNodes(maxNodes) {}
+      maxNodes(maxNodes), solved(solved) {}
 
 void Importer::error(const llvm::Twine &message) {
+  if (isSolved) // this attempt is void
+    return;
   ++errors;
   if (errors <= frontend::Diagnostics::kMaxErrors)
     emitError(UnknownLoc::get(context)) << file.path() << ": " << message.str();
@@ -118,14 +121,25 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
                           llvm::join(frontend::dtypeNames(), ", "));
     return {};
   }
-  if (!info.hasShape) {
-    unsupported.push_back(what + " has no shape; dlc needs its rank: export the model with one");
-    return {};
-  }
   dl::Dims dims;
   auto given = shapes.find(info.name);
+  if (!info.hasShape && given != shapes.end())
+    for (auto [position, size] : llvm::enumerate(given->second))
+      dims.push_back(size >= 0 ? dl::constantDim(size, context)
+                               : symbolNamed({}, info.name.str() + "_" + std::to_string(position)));
+  if (!info.hasShape && given == shapes.end()) {
+    unsupported.push_back(what +
+                          " has no shape; dlc needs its rank: give it by --shapes, or export "
+                          "the model with one");
+    return {};
+  }
   for (auto [position, declared] : llvm::enumerate(info.dims)) {
     Dim dim = declared;
+    // A dim of -1 is any, and so is one whose name is "?": the next one of that name is another.
+    if (dim.value.value_or(0) == -1)
+      dim.value.reset();
+    if (llvm::none_of(dim.symbol, [](char c) { return llvm::isAlnum(c); }))
+      dim.symbol = {};
     if (AffineExpr sum = dim.value ? AffineExpr() : sumNamed(dim.symbol)) {
       dims.push_back(sum);
       continue;
@@ -209,12 +223,8 @@ bool Importer::declareInputs(func::FuncOp function) {
     if (!name.getKey().empty() && !symbolValues.contains(name.getKey()))
       mayBeEmpty.push_back(symbolNamed(name.getKey(), {}));
   for (auto [position, name] : llvm::enumerate(symbolNames))
-    symbols.push_back({name,
-                       {},
-                       llvm::is_contained(mayBeEmpty, getAffineSymbolExpr(position, context))
-                           ? 0
-                           : frontend::kDefaultDimMin,
-                       frontend::kDefaultDimMax});
+    symbols.push_back(declaredSymbol(
+        name, llvm::is_contained(mayBeEmpty, getAffineSymbolExpr(position, context))));
   declareSymbols();
   declareStates(function);
   if (errors == 0 && !applyGivenShapes(function))
@@ -278,6 +288,8 @@ static int64_t opsetOf(StringRef domain, ArrayRef<Opset> opsets) {
 }
 
 void Importer::importNode(const Node &node, Frame &frame) {
+  if (isSolved) // begins again
+    return;
   if (++nodeCount > maxNodes) {
     if (nodeCount == maxNodes + 1)
       error("it has more than " + llvm::Twine(maxNodes) +
@@ -321,7 +333,20 @@ void Importer::importNode(const Node &node, Frame &frame) {
     } else {
       if (opset <= 6 && domain.empty())
         import.readOldAttributes();
-      isGood = foldKnown(import) || (!import.hasFailed() && buildNode(import, name));
+      import.agreeOnDims();
+      // Numbers that sizes give may be data, too: then the model computes them.
+      auto to =
+          node.op == "Cast" && opset > 5 ? elementType(import.integer("to", 0)) : std::nullopt;
+      bool isCastToReals = to && (nameOf(*to).starts_with("f") || nameOf(*to) == "bf16");
+      bool isBoth = llvm::any_of(llvm::seq(import.inputCount()), [&](size_t input) {
+        const Known *known = import.known(input);
+        return known &&
+               (known->hasDerivedReals() || (isCastToReals && known->dims() && !known->integers()));
+      });
+      if (isBoth)
+        isGood = buildNode(import, name) && (foldKnown(import), true);
+      else
+        isGood = foldKnown(import) || (!import.hasFailed() && buildNode(import, name));
     }
   }
   for (StringRef output : node.outputs)
@@ -402,7 +427,7 @@ bool Importer::finish(func::FuncOp function) {
 }
 
 void Importer::report() {
-  if (unsupported.empty())
+  if (unsupported.empty() || isSolved)
     return;
   constexpr size_t kMaxLines = 100;
   std::string list;
@@ -429,6 +454,8 @@ LogicalResult Importer::run() {
   bool isGood = declareInputs(function) && importNodes(file.model().graph.nodes, outermost);
   if (isGood)
     narrowForNeeds(function);
+  if (isSolved)
+    return failure();
   isGood = (isGood || errors == 0) && finish(function) && isGood;
   isGood = isGood && makeCaches(function);
   report();
@@ -454,10 +481,43 @@ OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportO
                                   MLIRContext &context, size_t maxNodes) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
   std::string name = file->model().graph.name.empty() ? "onnx" : file->model().graph.name.str();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context), name);
-  if (failed(Importer(*file, options, *module, maxNodes).run()))
-    return {};
-  return module;
+  auto importWith = [&](SolvedSymbols solved) -> OwningOpRef<ModuleOp> {
+    while (true) {
+      OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context), name);
+      Importer importer(*file, options, *module, maxNodes, solved);
+      if (succeeded(importer.run()))
+        return module;
+      // An attempt that solved something leaves fewer sizes or symbols than the one before.
+      if (!importer.hasSolved())
+        return {};
+    }
+  };
+  // Signals are longer than other dims. Where a model multiplies such lengths beyond what tensors
+  // may have, they are as other dims.
+  SolvedSymbols signals =
+      options.shapes.empty() ? lengthsOfSignals(file->model(), &context) : SolvedSymbols();
+  if (!signals.empty()) {
+    std::vector<Diagnostic> said;
+    std::optional<ImportFault> fault;
+    if (options.fault)
+      fault = *options.fault;
+    OwningOpRef<ModuleOp> module;
+    {
+      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+        said.push_back(std::move(diagnostic));
+        return success();
+      });
+      module = importWith(std::move(signals));
+    }
+    if (module) {
+      for (Diagnostic &diagnostic : said)
+        context.getDiagEngine().emit(std::move(diagnostic));
+      return module;
+    }
+    if (fault)
+      *options.fault = *fault;
+  }
+  return importWith({});
 }
 
 OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Walks the nodes in an order in which each value is made before it is used. What computes a node is said by the `onnx` line of
-// a dl op's record (OpRules.h) or by a function of ops/; nodes over known numbers are folded (ShapeFolding.cpp).
+// a dl op's record (OpRules.h) or by a function of ops/; nodes over known numbers are folded (sizes/ShapeFolding.cpp).
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_IMPORTER_H
 #define DLC_FRONTEND_ONNX_IMPORTER_H
@@ -11,6 +11,7 @@
 #include "frontend/dl/lower/OpEmitter.h"
 #include "frontend/onnx/Value.h"
 #include "frontend/onnx/read/ModelFile.h"
+#include "frontend/onnx/sizes/SolvedSymbols.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -41,8 +42,10 @@ public:
   static constexpr size_t kCallsPerNode = 4;   // of functions of the language, on average
   static constexpr size_t kDerivedPerNode = 4; // ops that Gradients go through or make, on average
 
-  /// `maxNodes`: see onnx::importModel.
-  Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes);
+  /// `maxNodes`: see onnx::importModel. `solved` holds what earlier attempts found out about the
+  /// symbols; hasSolved tells that this attempt added to it.
+  Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes,
+           SolvedSymbols &solved);
   /// Builds `func.func @forward`. Every error has been reported.
   mlir::LogicalResult run();
 
@@ -53,6 +56,18 @@ public:
   frontend::OpEmitter &opEmitter() { return *emitter; }
   /// The program that made the file.
   llvm::StringRef producer() const { return file.model().producer; }
+
+  /// Returns the size that `size` defines: a dim where the ranges of the symbols decide it, else a
+  /// derived symbol, one for each definition. Null where the data say one of its symbols, its range
+  /// is not known, or the model has too many symbols.
+  mlir::AffineExpr derive(dl::DerivedAttr size);
+  /// Looks for sizes that make `a` and `b` equal, for the reason `why`. Where some are found, they
+  /// are noted, the rest of this attempt is void, and the result is true.
+  bool solve(mlir::AffineExpr a, mlir::AffineExpr b, const std::string &why);
+  /// The model is to be imported again, with the symbols that were solved.
+  bool hasSolved() const { return isSolved; }
+  /// Whether `dim` is a symbol of the inputs, or a multiple of one.
+  bool isOfInput(mlir::AffineExpr dim) const;
 
 private:
   friend class NodeImport;
@@ -93,6 +108,8 @@ private:
   /// where that cannot be, or what would change is a bound that the user gave.
   bool narrow(mlir::AffineExpr size, int64_t least, const std::string &why);
   void noteRanges();
+  void note(const Solution &solution, const std::string &why);
+  frontend::Symbol declaredSymbol(llvm::StringRef name, bool mayBeEmpty) const;
   mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
   /// A dim that is called "past + new" of dims that inputs have by themselves; null where it is called otherwise.
   mlir::AffineExpr sumNamed(llvm::StringRef name);
@@ -171,6 +188,9 @@ private:
   };
   std::vector<Bounds> bounds;
   std::vector<std::string> unsupported; // nodes, in the words of the report
+  SolvedSymbols &solved;
+  bool isSolved = false;
+  llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
   llvm::SmallVector<mlir::Operation *> variables; // the ops that make them
   unsigned calls = 0, symbolFailures = 0;
@@ -226,6 +246,8 @@ public:
   /// `expr` becomes `most` or less: a model that takes a part of a dim of so many elements makes no
   /// sense beyond. False where that cannot be.
   bool limit(mlir::AffineExpr expr, int64_t most);
+  /// `size`, the size of a dim, becomes 0 or more: an op that gives fewer elements has no meaning.
+  void expectSize(mlir::AffineExpr size);
   /// The same for a part of a dim, whose end is checked when shapes are bound: of a sum of several symbols each gets the range that
   /// it needs for itself.
   bool limitPart(mlir::AffineExpr end, int64_t most);
@@ -285,6 +307,28 @@ public:
   bool unsupported(const llvm::Twine &what, const llvm::Twine &advice);
   bool hasFailed() const { return failed; }
 
+  //===- Sizes that differ in form ---===//
+  /// Whether `a` and `b`, sizes that the op needs to be equal, may be so: they are equal in form, or
+  /// can be equal when shapes are bound. Where a solution is known the node fails without an error,
+  /// for the model is imported again.
+  bool mayAgree(mlir::AffineExpr a, mlir::AffineExpr b);
+  /// x under `dims`, which its own are expected to equal.
+  Item expect(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
+  /// Makes the dims of the inputs agree that the op needs to be equal (sizes/DimAgreement.cpp).
+  void agreeOnDims();
+  /// The smaller and the larger of two sizes, and `truth` ? `a` : `b`; null where none is known.
+  mlir::AffineExpr smaller(mlir::AffineExpr a, mlir::AffineExpr b);
+  mlir::AffineExpr larger(mlir::AffineExpr a, mlir::AffineExpr b);
+  mlir::AffineExpr choose(mlir::AffineExpr truth, mlir::AffineExpr a, mlir::AffineExpr b);
+  /// 1 where `a` is less than `b`, or equal to it, else 0; null where that is not known.
+  mlir::AffineExpr isLess(mlir::AffineExpr a, mlir::AffineExpr b);
+  mlir::AffineExpr isEqual(mlir::AffineExpr a, mlir::AffineExpr b);
+  /// dim / divisor, where dim must be a multiple of it; null where it never is.
+  mlir::AffineExpr exactQuotient(mlir::AffineExpr dim, int64_t divisor);
+  /// x repeated along `axis` where its dim is 1 and `other` is not, as two operands broadcast whose
+  /// sizes are known when shapes are bound.
+  Item repeatedLike(Item x, int64_t axis, mlir::AffineExpr other);
+
   Importer &importer;
   Frame &frame;
   mlir::MLIRContext *context;
@@ -295,8 +339,12 @@ private:
   /// What `make` gives; where that is poison the node fails, with its message or the first error of the ops that it built.
   Item emit(llvm::function_ref<Item(std::string &message)> make);
 
-  llvm::SmallVector<Value *> inputs; // null: left out
-  Value aligned;                     // input 1, with dims of 1 behind
+  void replaceInput(size_t input, Item item);
+  void agreeBroadcast(llvm::ArrayRef<size_t> operands);
+  void agreeDim(size_t input, int64_t axis, mlir::AffineExpr wanted);
+
+  llvm::SmallVector<Value *> inputs;                  // null: left out
+  llvm::SmallVector<std::unique_ptr<Value>> replaced; // in place of some of them
   llvm::StringSet<> read;
   bool failed = false;
 };

@@ -184,10 +184,15 @@ void NodeImport::readOldAttributes() {
     return;
   dl::Dims with = dims(1);
   with.append(behind, dim(1));
-  if (Item reshaped = reshape(tensor(1), with); reshaped.isTensor()) {
-    aligned.tensor = reshaped.as<mlir::Value>();
-    inputs[1] = &aligned;
-  }
+  replaceInput(1, reshape(tensor(1), with));
+}
+
+void NodeImport::replaceInput(size_t input, Item item) {
+  if (!item.isTensor())
+    return;
+  replaced.push_back(std::make_unique<Value>());
+  replaced.back()->tensor = item.as<mlir::Value>();
+  inputs[input] = replaced.back().get();
 }
 
 //===- Results ------------------------------------------------------------------------------------===//
@@ -220,10 +225,16 @@ bool NodeImport::limit(AffineExpr expr, int64_t most) {
                              std::to_string(most));
 }
 
+void NodeImport::expectSize(AffineExpr size) {
+  auto values = rangeOf(size);
+  if (values && values->min < 0 && !dl::mentions(size, dl::derivedSymbols(importer.module)))
+    importer.narrow(size, /*least=*/0, /*why=*/""); // the op that gives it says why
+}
+
 bool NodeImport::limitPart(AffineExpr end, int64_t most) {
   AffineExpr room = dl::normalize(dl::constantDim(most, context) - end);
   auto values = dl::rangeOf(room, dl::symbolRanges(importer.module));
-  if (!dl::isCheckedWhenBound(dl::constantDim(most, context), end))
+  if (!dl::isCheckedWhenBound(dl::constantDim(most, context), end, importer.module))
     return limit(end, most);
   if (!values || values->max < 0)
     return false;
@@ -416,14 +427,14 @@ std::optional<SmallVector<int64_t>> NodeImport::axes(int64_t rank) {
 //===- Errors -------------------------------------------------------------------------------------===//
 
 bool NodeImport::fail(const llvm::Twine &message) {
-  if (!failed)
+  if (!failed && !importer.hasSolved())
     importer.error(describe(node) + ": " + message);
   failed = true;
   return false;
 }
 
 bool NodeImport::unsupported(const llvm::Twine &what, const llvm::Twine &advice) {
-  if (!failed) {
+  if (!failed && !importer.hasSolved()) {
     importer.unsupported.push_back((describe(node) + ": " + what + advice).str());
     ++importer.unsupportedCount;
   }

@@ -4,19 +4,23 @@
 #define DLC_FRONTEND_ONNX_VALUE_H
 
 #include "frontend/onnx/read/Model.h"
-#include "ir/dl/base/DLTypes.h"
+#include "ir/dl/base/DerivedSize.h"
 
 #include "mlir/IR/Value.h"
 
 namespace dlc::onnx {
 
-/// A number that is known at import: an integer or truth value as a dim, which may hold symbols, or a real one.
+/// A number that is known at import: an integer or truth value as a dim, which may hold symbols, or a
+/// real number. A real number may be computed from sizes.
 struct Number {
   mlir::AffineExpr dim;
   double real = 0;
+  dl::DerivedAttr derived = {}; // of a real number: how sizes give it, in place of `real`
 
   bool isReal() const { return !dim; }
-  bool operator==(const Number &other) const { return dim == other.dim && real == other.real; }
+  bool operator==(const Number &other) const {
+    return dim == other.dim && real == other.real && derived == other.derived;
+  }
 };
 
 /// A small tensor whose elements are known at import: shapes, axes, and what is computed from them.
@@ -28,6 +32,8 @@ struct Known {
   llvm::SmallVector<int64_t, 4> shape;
   std::vector<Number> numbers; // row-major
 
+  /// Whether sizes give one of its real numbers.
+  bool hasDerivedReals() const;
   /// All of them, where they are integers without symbols.
   std::optional<llvm::SmallVector<int64_t>> integers() const;
   /// All of them as dims, where they are integers.

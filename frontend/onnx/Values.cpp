@@ -38,11 +38,15 @@ std::optional<dl::Dims> Known::dims() const {
   return values;
 }
 
+bool Known::hasDerivedReals() const {
+  return llvm::any_of(numbers, [](const Number &number) { return bool(number.derived); });
+}
+
 std::optional<SmallVector<double>> Known::reals() const {
   SmallVector<double> values;
   for (const Number &number : numbers) {
     auto integer = number.dim ? dl::asConstant(number.dim) : std::nullopt;
-    if (number.dim && !integer)
+    if ((number.dim && !integer) || number.derived)
       return std::nullopt;
     values.push_back(number.dim ? static_cast<double>(*integer) : number.real);
   }
@@ -197,6 +201,7 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
 /// Numbers that were computed at import: one that repeats, ones at equal distances, or joined from single ones.
 mlir::Value Importer::constant(const Known &known, Location loc, const std::string &what) {
   constexpr size_t kMaxJoined = 64;
+  assert(!known.hasDerivedReals() && "the model computes real numbers that sizes give");
   auto type = RankedTensorType::get(known.shape, known.dtype);
   auto numberItem = [&](const Number &number) -> Item {
     if (number.isReal())

@@ -114,11 +114,18 @@ AffineExpr Solver::substituted(AffineExpr expr) const {
   return expr;
 }
 
+/// "32..4096 in steps of 32".
+static std::string rangeText(const SymbolSizes &sizes) {
+  std::string text = std::to_string(sizes.sizeAt(sizes.lowest)) + ".." +
+                     std::to_string(sizes.sizeAt(sizes.highest));
+  return sizes.step == 1 ? text : text + " in steps of " + std::to_string(sizes.step);
+}
+
 LogicalResult Solver::set(const Equation &equation, unsigned symbol, int64_t value) {
   const SymbolSizes &sizes = symbols[symbol];
   if (value < sizes.lowest || value > sizes.highest)
-    return refuse(equation) << equation.wanted << " makes " << sizes.name << " = " << value
-                            << ", and it is in " << sizes.lowest << ".." << sizes.highest;
+    return refuse(equation) << equation.wanted << " makes " << sizes.name << " = "
+                            << sizes.sizeAt(value) << ", and it is in " << rangeText(sizes);
   values[symbol] = value;
   return success();
 }
@@ -140,9 +147,9 @@ LogicalResult Solver::solveForOne(const Equation &equation, unsigned symbol) {
       most = middle;
   }
   if (at(least) != equation.wanted)
-    return refuse(equation) << "no " << symbols[symbol].name << " in " << symbols[symbol].lowest
-                            << ".." << symbols[symbol].highest << " makes "
-                            << dl::text(equation.expr, module) << " equal to " << equation.wanted;
+    return refuse(equation) << "no " << symbols[symbol].name << " in " << rangeText(symbols[symbol])
+                            << " makes " << dl::text(equation.expr, module) << " equal to "
+                            << equation.wanted;
   return set(equation, symbol, least);
 }
 
@@ -192,7 +199,7 @@ LogicalResult applyShapes(const GivenShapes &given, ArrayRef<ShapedInput> inputs
       failed(most.solve(given.most)) || failed(usual.solve(given.usual)))
     return failure();
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
-    if (symbol.isCounted)
+    if (symbol.isComputed)
       continue;
     auto smallest = least.valueOf(position), largest = most.valueOf(position);
     symbol.min = smallest.value_or(symbol.min);
@@ -200,24 +207,25 @@ LogicalResult applyShapes(const GivenShapes &given, ArrayRef<ShapedInput> inputs
     auto refuse = [&] { return emitError(placeOf(model)); };
     if (auto value = only.valueOf(position)) {
       if (*value < smallest.value_or(*value) || *value > largest.value_or(*value))
-        return refuse() << "--shapes makes " << symbol.name << " = " << *value
-                        << ", and --min-shapes and --max-shapes leave " << symbol.min << ".."
-                        << symbol.max;
+        return refuse() << "--shapes makes " << symbol.name << " = " << symbol.sizeAt(*value)
+                        << ", and --min-shapes and --max-shapes leave " << symbol.sizeAt(symbol.min)
+                        << ".." << symbol.sizeAt(symbol.max);
       symbol.min = symbol.max = *value;
       smallest = largest = value;
     }
     if (symbol.min > symbol.max) {
-      auto error = refuse() << "--min-shapes makes " << symbol.name << " at least " << symbol.min;
+      auto error = refuse() << "--min-shapes makes " << symbol.name << " at least "
+                            << symbol.sizeAt(symbol.min);
       if (largest)
-        return error << ", --max-shapes at most " << symbol.max;
+        return error << ", --max-shapes at most " << symbol.sizeAt(symbol.max);
       return error << "; give its largest value by --max-shapes";
     }
     symbol.usual = usual.valueOf(position).value_or(symbol.usual);
     bool isBeyond = symbol.usual < symbol.min || symbol.usual > symbol.max;
     if (isBeyond && usual.valueOf(position))
-      return refuse() << "--opt-shapes makes " << symbol.name << " = " << symbol.usual
-                      << ", and the shapes that will come leave " << symbol.min << ".."
-                      << symbol.max;
+      return refuse() << "--opt-shapes makes " << symbol.name << " = "
+                      << symbol.sizeAt(symbol.usual) << ", and the shapes that will come leave "
+                      << symbol.sizeAt(symbol.min) << ".." << symbol.sizeAt(symbol.max);
     if (isBeyond) // of a range that was wider
       symbol.usual = 0;
     symbol.isMinGiven = smallest.has_value();

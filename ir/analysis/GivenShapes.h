@@ -37,11 +37,14 @@ struct ShapedInput {
 /// The sizes that a symbol may have.
 struct SymbolSizes {
   std::string name;
-  int64_t min, max;                            // unless shapes say otherwise
-  int64_t lowest, highest;                     // what shapes may say
-  int64_t usual = 0;                           // 0: none
-  bool isCounted = false;                      // no shape says it
+  int64_t min, max;             // unless shapes say otherwise
+  int64_t lowest, highest;      // what shapes may say
+  int64_t usual = 0;            // 0: none
+  bool isComputed = false;      // by the data or from other symbols: no shape says it
+  int64_t step = 1, offset = 0; // the name's size is step * symbol + offset
   bool isMinGiven = false, isMaxGiven = false; // by a shape
+
+  int64_t sizeAt(int64_t value) const { return step * value + offset; }
 };
 
 /// Narrows `symbols`, in the module's order, to what `given` says of `inputs`; a symbol of one

@@ -5,6 +5,7 @@
 
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/DerivedSize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -38,6 +39,14 @@ static void replaceSymbols(func::FuncOp function, ArrayRef<AffineExpr> by) {
       });
   replacer.recursivelyReplaceElementsIn(function, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
+}
+
+/// `symbol`, which is not counted, with what its definition names in the places of `by`.
+static dl::SymbolAttr renumbered(dl::SymbolAttr symbol, ArrayRef<AffineExpr> by) {
+  if (!symbol.isDerived())
+    return symbol;
+  return dl::SymbolAttr::get(symbol.getContext(), symbol.getName(), symbol.getMin(),
+                             symbol.getMax(), dl::replaceSymbols(symbol.getDerived(), by));
 }
 
 LogicalResult settleCounts(ModuleOp module) {
@@ -80,7 +89,7 @@ LogicalResult settleCounts(ModuleOp module) {
                   context, symbol.getName(), 0, symbol.getMax(),
                   dl::dimsMap(dl::normalize(symbol.getMost().getResult(0).replaceSymbols(outside)),
                               context))
-            : Attribute(symbol));
+            : renumbered(symbol, outside));
   }
   if (left.size() > dl::kMaxSymbols)
     return function.emitError("the model has more than ")

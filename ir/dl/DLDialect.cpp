@@ -5,6 +5,7 @@
 
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/DLTypes.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/IR/Builders.h"
@@ -35,10 +36,11 @@ void DLDialect::initialize() {
 }
 
 LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                 int64_t min, int64_t max, int64_t usual, AffineMap most) {
+                                 int64_t min, int64_t max, int64_t usual, int64_t step,
+                                 int64_t offset, DerivedAttr derived, StringRef, AffineMap most) {
   if (name.empty())
     return emitError() << "a symbolic dim needs a name";
-  if (min < 0 || max < min)
+  if ((min < 0 && !derived) || max < min)
     return emitError() << "the range of dim '" << name << "' is " << min << ".." << max
                        << "; expected 0 <= min <= max";
   if (usual != 0 && (usual < min || usual > max || most))
@@ -48,6 +50,13 @@ LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (most && (most.getNumDims() != 0 || most.getNumResults() != 1 || min != 0))
     return emitError() << "the dim '" << name
                        << "' is counted: expected a range from 0 and one dim as its most";
+  if (step < 1 || offset < 0 || (step > 1 && (most || derived)))
+    return emitError() << "the dim '" << name << "' has step " << step << " and offset " << offset
+                       << "; expected a step of 1 or more and an offset of 0 or more, and neither "
+                          "for a counted or derived dim";
+  if (derived && (most || isReal(derived)))
+    return emitError() << "the dim '" << name
+                       << "' is derived: expected an integer that the data do not count";
   return success();
 }
 

@@ -24,6 +24,43 @@ class DL_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
+/// The functions of derived sizes. A size is an integer or, inside a definition, a real number.
+def DL_SizeFunction
+    : I32EnumAttr<"SizeFunction", "A function of sizes that is not a polynomial",
+                  [// Of two integers or two real numbers; `equal` and `less` return 1 or 0.
+                   I32EnumAttrCase<"min", 0>, I32EnumAttrCase<"max", 1>,
+                   I32EnumAttrCase<"equal", 2>, I32EnumAttrCase<"less", 3>,
+                   // (condition, then, otherwise)
+                   I32EnumAttrCase<"select", 4>,
+                   // Of two integers, rounded towards zero; 0 for a divisor of 0.
+                   I32EnumAttrCase<"quotient", 5>, I32EnumAttrCase<"remainder", 6>,
+                   // From integers to real numbers and back, towards zero.
+                   I32EnumAttrCase<"real", 7>, I32EnumAttrCase<"integer", 8>,
+                   // Of real numbers in f64. `single` rounds to f32.
+                   I32EnumAttrCase<"single", 9>, I32EnumAttrCase<"sum", 10>,
+                   I32EnumAttrCase<"difference", 11>, I32EnumAttrCase<"product", 12>,
+                   I32EnumAttrCase<"ratio", 13>, I32EnumAttrCase<"floor", 14>,
+                   I32EnumAttrCase<"ceil", 15>, I32EnumAttrCase<"nearest", 16>,
+                   I32EnumAttrCase<"root", 17>]> {
+  let cppNamespace = "::dlc::dl";
+  let genSpecializedAttr = 0;
+}
+
+def DL_DerivedAttr : DL_Attr<"Derived", "derived"> {
+  let summary = "How a derived size is computed from other sizes";
+  let description = [{
+    A function of operands. An operand is a dim over earlier symbols (an affine map of one result), a real number (an f64
+    attribute) or another `#dl.derived`. ir/dl/base/DerivedSize.h computes values and ranges.
+    ```mlir
+    #dl.derived<min(affine_map<()[s0] -> (s0 * 2)>, affine_map<() -> (100)>)>
+    ```
+  }];
+  let parameters = (ins EnumParameter<DL_SizeFunction>:$function,
+                        ArrayRefParameter<"::mlir::Attribute">:$operands);
+  let assemblyFormat = "`<` $function `(` $operands `)` `>`";
+  let genVerifyDecl = 1;
+}
+
 def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
   let summary = "A symbolic dim and its range, min and max included";
   let description = [{
@@ -35,6 +72,17 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024 usual 8>]} {}
     ```
+    With `step`, the name belongs to `step` times the symbol plus `offset`, and so do messages; range and `usual` are the
+    symbol's. Here H is 32, 64, ..., 4096.
+    ```mlir
+    module attributes {dl.symbols = [#dl.symbol<"H", 1, 128 step 32>]} {}
+    ```
+    With `derived`, the symbol is computed from the symbols before it when shapes are bound. It may be negative.
+    ```mlir
+    module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>,
+                                     #dl.symbol<"few", 1, 4 derived <min(affine_map<()[s0] -> (s0)>, affine_map<() -> (4)>)>>]} {}
+    ```
+    `why` says where a range or a step comes from; the runtime ends with it the message about another size.
     With `most`, one dim over the symbols before it, it is **counted**: the data say what it is, from 0 to `most`, and while
     the model runs it is `most`, the elements behind the real ones being padding. Behind the outputs, the model's function
     returns the numbers of the real ones, a tensor<i64> with the attribute `dl.count` for each counted symbol in their
@@ -45,20 +93,38 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
   }];
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max,
                         DefaultValuedParameter<"int64_t", "0">:$usual, // 0: none
+                        DefaultValuedParameter<"int64_t", "1">:$step,
+                        DefaultValuedParameter<"int64_t", "0">:$offset,
+                        OptionalParameter<"::dlc::dl::DerivedAttr">:$derived,
+                        StringRefParameter<"why the range or step is what it is", "\"\"">:$why,
                         OptionalParameter<"::mlir::AffineMap">:$most);
   let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
                                    CArg<"int64_t", "0">:$usual), [{
-                    return $_get($_ctxt, name, min, max, usual, ::mlir::AffineMap());
+                    return $_get($_ctxt, name, min, max, usual, /*step=*/1, /*offset=*/0,
+                                 DerivedAttr(), "", ::mlir::AffineMap());
+                  }]>,
+                  AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
+                                   "::dlc::dl::DerivedAttr":$derived), [{
+                    return $_get($_ctxt, name, min, max, /*usual=*/0, /*step=*/1, /*offset=*/0,
+                                 derived, "", ::mlir::AffineMap());
                   }]>,
                   AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
                                    "::mlir::AffineMap":$most), [{
-                    return $_get($_ctxt, name, min, max, /*usual=*/0, most);
+                    return $_get($_ctxt, name, min, max, /*usual=*/0, /*step=*/1, /*offset=*/0,
+                                 DerivedAttr(), "", most);
                   }]>];
-  let assemblyFormat = "`<` $name `,` $min `,` $max (`usual` $usual^)? (`,` `most` `=` $most^)? `>`";
+  let assemblyFormat = [{
+    `<` $name `,` $min `,` $max (`usual` $usual^)? (`step` $step^)? (`offset` $offset^)?
+    (`derived` $derived^)? (`why` $why^)? (`,` `most` `=` $most^)? `>`
+  }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The data say what it is.
     bool isCounted() const { return static_cast<bool>(getMost()); }
+    /// It is computed from other symbols.
+    bool isDerived() const { return static_cast<bool>(getDerived()); }
+    /// The size that the name belongs to where the symbol is `value`.
+    int64_t sizeAt(int64_t value) const { return getStep() * value + getOffset(); }
   }];
 }
 

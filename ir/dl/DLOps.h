@@ -68,6 +68,10 @@ LoopNest moveNest(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> map, boo
 /// at `op` otherwise.
 llvm::LogicalResult verifyWithin(mlir::Operation *op, mlir::Value x, int64_t dim,
                                  mlir::AffineExpr first, mlir::AffineExpr last);
+/// Whether the dims `a` and `b` of an op with operand `x`, which differ in form, are equal for some
+/// sizes: the range of their difference, by the symbols of the module around `x`, holds 0. False
+/// where both are numbers and where the module has no symbols.
+bool canBeEqual(mlir::Value x, mlir::AffineExpr a, mlir::AffineExpr b);
 /// The loop indices from number `from` to before `to`.
 llvm::SmallVector<mlir::AffineExpr> loopsOf(mlir::MLIRContext *context, int64_t from, int64_t to);
 /// tril and triu: x where `column kept row + diagonal` holds in the last two dims, else 0.

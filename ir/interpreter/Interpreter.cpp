@@ -5,6 +5,7 @@
 
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "ir/interpreter/LineRunner.h"
 #include "ir/interpreter/NestRunner.h"
 #include "ir/interpreter/RecurrenceRunner.h"
@@ -49,12 +50,14 @@ static SmallVector<dl::SymbolAttr> symbolsOf(ModuleOp module) {
   return list ? llvm::to_vector(list.getAsRange<dl::SymbolAttr>()) : SmallVector<dl::SymbolAttr>();
 }
 
-void bindCounted(ModuleOp module, SmallVectorImpl<int64_t> &symbols) {
+void bindComputed(ModuleOp module, SmallVectorImpl<int64_t> &symbols) {
   SmallVector<dl::SymbolAttr> declared = symbolsOf(module);
   symbols.resize(declared.size());
   for (auto [position, symbol] : llvm::enumerate(declared))
     if (symbol.isCounted())
       symbols[position] = evaluateDim(symbol.getMost().getResult(0), symbols);
+    else if (symbol.isDerived())
+      symbols[position] = dl::valueOf(symbol.getDerived(), symbols);
 }
 
 /// `tensor` cut to `dims`, which are nowhere larger.
@@ -113,16 +116,17 @@ FailureOr<SmallVector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tens
   if (inputs.size() != function.getNumArguments())
     return function.emitError("expected ")
            << function.getNumArguments() << " inputs, got " << inputs.size();
-  // A dim that is a plain symbol says what it is; one that no argument shows takes its smallest value.
+  // A dim that is a symbol, or a multiple of one, says what it is; a symbol that no argument shows
+  // takes its smallest value.
   SmallVector<int64_t> symbols;
   for (dl::Range range : ranges)
     symbols.push_back(range.min);
   for (auto [type, input] : llvm::zip(function.getArgumentTypes(), inputs))
     for (auto [dim, size] : llvm::zip(dl::getDims(cast<RankedTensorType>(type)), input.getDims()))
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(dim);
-          symbol && symbol.getPosition() < symbols.size())
-        symbols[symbol.getPosition()] = size;
-  bindCounted(function->getParentOfType<ModuleOp>(), symbols);
+      if (auto [symbol, step, offset] = dl::asStepped(dim);
+          symbol && symbol.getPosition() < symbols.size() && size >= offset)
+        symbols[symbol.getPosition()] = (size - offset) / step;
+  bindComputed(function->getParentOfType<ModuleOp>(), symbols);
   for (auto [position, range] : llvm::enumerate(ranges))
     if (symbols[position] < range.min || symbols[position] > range.max)
       return function.emitError("symbol ") << position << " is expected between " << range.min

@@ -27,8 +27,9 @@ struct InterpreterOptions {
   std::function<void(mlir::Operation *, llvm::ArrayRef<Tensor>)> observe;
 };
 
-/// Gives the counted ones of `symbols` (#dl.symbol), at the end of which they may be missing, their largest values.
-void bindCounted(mlir::ModuleOp module, llvm::SmallVectorImpl<int64_t> &symbols);
+/// Gives the counted ones of `symbols` (#dl.symbol), at the end of which they may be missing, their
+/// largest values, and the derived ones the values that follow from those before them.
+void bindComputed(mlir::ModuleOp module, llvm::SmallVectorImpl<int64_t> &symbols);
 
 /// The values of the module's symbols for which the arguments of `function` have the dims of `inputs`, in the order of
 /// `dl.symbols`. Fails, with an error at the function, where there is none or where it lies outside a symbol's range.

@@ -4,6 +4,7 @@
 #include "ir/analysis/GivenShapes.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DLTypes.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -65,7 +66,8 @@ void SpecializeShapes::runOnOperation() {
     llvm::append_range(symbols, list.getAsRange<dl::SymbolAttr>());
   for (dl::SymbolAttr symbol : symbols)
     sizes.push_back({symbol.getName().str(), symbol.getMin(), symbol.getMax(), symbol.getMin(),
-                     symbol.getMax(), symbol.getUsual(), symbol.isCounted()});
+                     symbol.getMax(), symbol.getUsual(), symbol.isCounted() || symbol.isDerived(),
+                     symbol.getStep(), symbol.getOffset()});
   SmallVector<ShapedInput> inputs;
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -83,14 +85,28 @@ void SpecializeShapes::runOnOperation() {
   SmallVector<Attribute> left;
   SmallVector<dl::Range> ranges; // of those that are left
   for (auto [symbol, size] : llvm::zip(symbols, sizes)) {
-    if (!symbol.isCounted() && size.min == size.max && (size.isMinGiven || size.isMaxGiven)) {
+    if (!size.isComputed && size.min == size.max && (size.isMinGiven || size.isMaxGiven)) {
       by.push_back(getAffineConstantExpr(size.min, context));
       continue;
+    }
+    dl::DerivedAttr derived;
+    if (symbol.isDerived()) {
+      derived = dl::replaceSymbols(symbol.getDerived(), by);
+      if (AffineExpr dim = dl::simplified(derived, ranges)) {
+        by.push_back(dim);
+        continue;
+      }
+      if (auto range = dl::rangeOf(derived, ranges)) { // the model may know a narrower one
+        size.min = std::max(size.min, range->min);
+        size.max = std::max(size.min, std::min(size.max, range->max));
+      }
     }
     by.push_back(getAffineSymbolExpr(left.size(), context));
     if (!symbol.isCounted()) {
       ranges.push_back({size.min, size.max});
-      left.push_back(dl::SymbolAttr::get(context, size.name, size.min, size.max, size.usual));
+      left.push_back(dl::SymbolAttr::get(context, size.name, size.min, size.max, size.usual,
+                                         size.step, size.offset, derived, symbol.getWhy(),
+                                         AffineMap()));
       continue;
     }
     // By the data, whatever the shapes; its range follows from its most.

@@ -28,7 +28,8 @@ Where each next value is the state with new positions after it, as in a decoder,
 
 A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--min-shapes` and `--max-shapes` narrow. Where a node needs more
 of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
-f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error.
+f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error. Sizes that the model computes from its shapes,
+and dims that have to agree, are in [sizes](sizes.md).
 
 Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
 result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     line.split(numbers, ' ', -1, /*KeepEmpty=*/false);
     for (StringRef number : numbers)
       symbols.push_back(std::stoll(number.str()));
-    dlc::bindCounted(*module, symbols);
+    dlc::bindComputed(*module, symbols);
     SmallVector<dlc::Tensor> arguments;
     for (Type type : function.getArgumentTypes()) {
       auto tensor = cast<RankedTensorType>(type);

@@ -56,13 +56,15 @@ std::optional<GivenSizes> sizesOf(const SourceFile &file, ArrayRef<const SourceF
   }
   SmallVector<SymbolSizes> symbols;
   for (const Symbol &symbol : model->symbols)
-    symbols.push_back(
-        {symbol.name.str(), symbol.min, symbol.max, /*lowest=*/symbol.min, /*highest=*/symbol.max});
+    symbols.push_back({symbol.name.str(), symbol.min, symbol.max, /*lowest=*/symbol.min,
+                       /*highest=*/symbol.max, /*usual=*/0,
+                       /*isComputed=*/symbol.derived != nullptr, symbol.step, symbol.offset});
   if (failed(applyShapes(shapes, inputs, symbols, *module, place)))
     return std::nullopt;
   GivenSizes sizes;
   for (SymbolSizes &symbol : symbols)
-    sizes[symbol.name] = std::move(symbol);
+    if (!symbol.isComputed)
+      sizes[symbol.name] = std::move(symbol);
   return sizes;
 }
 

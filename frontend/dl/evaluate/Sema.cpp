@@ -104,7 +104,8 @@ void declareSymbols(ModuleOp module, ArrayRef<Symbol> symbols) {
     declared.push_back(symbol.most ? dl::SymbolAttr::get(context, symbol.name, 0, range.max,
                                                          dl::dimsMap(symbol.most, context))
                                    : dl::SymbolAttr::get(context, symbol.name, range.min, range.max,
-                                                         symbol.usual));
+                                                         symbol.usual, symbol.step, symbol.offset,
+                                                         symbol.derived, symbol.why, AffineMap()));
   }
   if (declared.empty())
     module->removeAttr("dl.symbols");
@@ -188,6 +189,10 @@ public:
 
 private:
   void declareDim(const DimDecl &dim);
+  /// `dim few = min(N, 4)`: a symbol that others give.
+  void declareDerived(const DimDecl &dim);
+  /// A part of such a definition: a dim, a real number or a #dl.derived; null after an error.
+  Attribute definitionOf(const Expr &expr);
   void declareValues(const SourceFile &source);
   const BlockDecl *chooseModel(StringRef name);
   void checkPortNames(const std::vector<Port> &ports, StringRef what);
@@ -203,11 +208,88 @@ private:
 
 } // namespace
 
+Attribute Analyzer::definitionOf(const Expr &expr) {
+  const auto *call = llvm::dyn_cast<CallExpr>(&expr);
+  const auto *name = call ? llvm::dyn_cast<NameExpr>(call->callee.get()) : nullptr;
+  auto function = name ? dl::symbolizeSizeFunction(name->name) : std::nullopt;
+  if (!function) {
+    Item item = Evaluator(diagnostics, context, *model.scope, model.budget).evaluate(expr);
+    if (item.isPoison())
+      return {};
+    if (item.isDim())
+      return AffineMapAttr::get(dl::dimsMap(dl::normalize(item.asDim(context)), context));
+    if (item.is<double>())
+      return FloatAttr::get(Float64Type::get(context), item.as<double>());
+    diagnostics.error(expr.loc) << "a derived dim is computed from " << describe(item, module)
+                                << "; expected dims, numbers and functions of these";
+    return {};
+  }
+  SmallVector<Attribute> operands;
+  for (const Argument &argument : call->arguments) {
+    operands.push_back(definitionOf(*argument.value));
+    if (!operands.back())
+      return {};
+  }
+  std::string problem;
+  {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      problem = diagnostic.str();
+      return success();
+    });
+    auto report = [&] { return emitError(UnknownLoc::get(context)); };
+    if (succeeded(dl::DerivedAttr::verify(report, *function, operands)))
+      return dl::DerivedAttr::get(context, *function, operands);
+  }
+  diagnostics.error(expr.loc) << problem;
+  return {};
+}
+
+void Analyzer::declareDerived(const DimDecl &dim) {
+  Attribute defined = definitionOf(*dim.value);
+  if (!defined)
+    return;                                          // said there
+  if (auto plain = dyn_cast<AffineMapAttr>(defined)) // a dim that needs no function
+    return declare(*model.scope, "dim", dim.name,
+                   Item::dim(plain.getValue().getResult(0), dim.name.loc), diagnostics, context);
+  auto definition = dyn_cast<dl::DerivedAttr>(defined);
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
+  auto range = definition ? dl::rangeOf(definition, ranges) : std::nullopt;
+  if (!range || dl::isReal(definition)) {
+    diagnostics.error(dim.value->loc)
+        << "dim " << quote(dim.name.name)
+        << (range ? " is a real number; expected an integer, as in integer(floor(...))"
+                  : " has no range; expected a function of dims, as in min(N, 4)");
+    return;
+  }
+  Symbol symbol{dim.name.name, dim.name.loc, range->min, range->max};
+  symbol.derived = definition;
+  AffineExpr known = dl::simplified(definition, ranges);
+  if (!known && model.symbols.size() == dl::kMaxSymbols) {
+    diagnostics.error(dim.name.loc)
+        << "more than " << dl::kMaxSymbols << " dims; write numbers for some of them";
+    return;
+  }
+  declare(
+      *model.scope, "dim", dim.name,
+      Item::dim(known ? known : getAffineSymbolExpr(model.symbols.size(), context), dim.name.loc),
+      diagnostics, context);
+  if (known)
+    return;
+  model.symbols.push_back(symbol);
+  diagnostics.mention(Mention::Kind::dim, dim.name.name, dim.name.loc, [&] {
+    return ("dim " + symbol.name + " = " + dl::text(definition, module)).str();
+  });
+  declareSymbols(module, model.symbols);
+}
+
 void Analyzer::declareDim(const DimDecl &dim) {
+  if (dim.value)
+    return declareDerived(dim);
   Symbol symbol{dim.name.name, dim.name.loc, kDefaultDimMin, kDefaultDimMax};
   Evaluator evaluator(diagnostics, context, *model.scope, model.budget);
   for (auto [expr, bound] :
-       {std::pair(dim.min.get(), &symbol.min), std::pair(dim.max.get(), &symbol.max)}) {
+       {std::pair(dim.min.get(), &symbol.min), std::pair(dim.max.get(), &symbol.max),
+        std::pair(dim.step.get(), &symbol.step)}) {
     if (!expr)
       continue;
     Item item = evaluator.evaluate(*expr);
@@ -225,6 +307,15 @@ void Analyzer::declareDim(const DimDecl &dim) {
     symbol.min = kDefaultDimMin;
     symbol.max = kDefaultDimMax;
   }
+  if (symbol.step < 1 || symbol.step > std::numeric_limits<int32_t>::max()) {
+    diagnostics.error(dim.step->loc) << "dim " << quote(dim.name.name) << " has the step "
+                                     << symbol.step << "; expected 1 to 2147483647";
+    symbol.step = 1;
+  }
+  // The symbol counts steps: 32..4096 step 32 is 32 times 1..128.
+  symbol.offset = symbol.min % symbol.step;
+  symbol.min /= symbol.step;
+  symbol.max = (symbol.max - symbol.offset) / symbol.step;
   if (auto given = sizes.find(symbol.name); given != sizes.end()) {
     symbol.min = given->second.min;
     symbol.max = given->second.max;
@@ -236,16 +327,20 @@ void Analyzer::declareDim(const DimDecl &dim) {
     return;
   }
   // A dim of one value is a number.
-  declare(*model.scope, "dim", dim.name,
-          symbol.min == symbol.max
-              ? Item{symbol.min, dim.name.loc}
-              : Item{getAffineSymbolExpr(model.symbols.size(), context), dim.name.loc},
-          diagnostics, context);
+  declare(
+      *model.scope, "dim", dim.name,
+      symbol.min == symbol.max
+          ? Item{symbol.sizeAt(symbol.min), dim.name.loc}
+          : Item{getAffineSymbolExpr(model.symbols.size(), context) * symbol.step + symbol.offset,
+                 dim.name.loc},
+      diagnostics, context);
   if (symbol.min == symbol.max)
     return;
   model.symbols.push_back(symbol);
   diagnostics.mention(Mention::Kind::dim, dim.name.name, dim.name.loc, [&] {
-    return ("dim " + symbol.name + " = " + llvm::Twine(symbol.min) + ".." + llvm::Twine(symbol.max))
+    std::string step = symbol.step == 1 ? "" : " step " + std::to_string(symbol.step);
+    return ("dim " + symbol.name + " = " + llvm::Twine(symbol.sizeAt(symbol.min)) + ".." +
+            llvm::Twine(symbol.sizeAt(symbol.max)) + step)
         .str();
   });
   declareSymbols(module, model.symbols); // errors about what follows show dims by their names

@@ -7,6 +7,7 @@
 #include "frontend/dl/evaluate/Evaluator.h"
 #include "frontend/dl/syntax/AST.h"
 #include "ir/analysis/GivenShapes.h"
+#include "ir/dl/base/DerivedSize.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,13 +19,19 @@ namespace dlc::frontend {
 /// The range of a dim without one: `dim N`.
 inline constexpr int64_t kDefaultDimMin = 1, kDefaultDimMax = 65536;
 
-/// A symbolic dim of the module.
+/// A symbolic dim of the module. Its range and usual size are the symbol's; the name belongs to
+/// `step` times the symbol plus `offset`.
 struct Symbol {
   llvm::StringRef name;
   llvm::SMLoc loc;
   int64_t min, max;
   mlir::AffineExpr most = {}; // of a counted one (#dl.symbol); else null
   int64_t usual = 0;          // the size to be fast for; 0: none is told
+  int64_t step = 1, offset = 0;
+  dl::DerivedAttr derived = {}; // of a symbol that is computed from others; else null
+  std::string why = {};         // where the range or the step comes from; empty: from the text
+
+  int64_t sizeAt(int64_t value) const { return step * value + offset; }
 };
 
 /// Writes the model's symbols into the module, where messages find their names. The range of a

@@ -162,6 +162,8 @@ struct AttributeExpr : ExprOf<Expr::Kind::attribute> {
 struct DimDecl {
   Identifier name;
   ExprPtr min, max; // both or neither
+  ExprPtr step;     // of `1..64 step 8`; else null
+  ExprPtr value;    // of `dim few = min(N, 4)`; else null
 };
 
 /// `const HIDDEN = 128`, of the file or of a block; or a parameter of a block.

@@ -272,12 +272,21 @@ bool Parser::parseDim(SourceFile &file) {
   auto name = expectName("the name of a dim, as in 'dim N = 1..64'");
   if (!name)
     return false;
-  DimDecl dim{*name, nullptr, nullptr};
+  DimDecl dim{*name, nullptr, nullptr, nullptr, nullptr};
   if (consumeIf(Token::equal)) {
-    if (!(dim.min = parseExpr()) ||
-        !expect(Token::range, "and a largest value, as in 'dim N = 1..64'") ||
-        !(dim.max = parseExpr()))
+    if (!(dim.min = parseExpr()))
       return false;
+    if (dim.min->kind == Expr::Kind::call && !at(Token::range)) {
+      dim.value = std::move(dim.min);
+    } else if (!expect(Token::range, "and a largest value, as in 'dim N = 1..64'") ||
+               !(dim.max = parseExpr())) {
+      return false;
+    }
+    if (dim.max && at(Token::identifier) && token.getSpelling() == "step") {
+      advance();
+      if (!(dim.step = parseExpr()))
+        return false;
+    }
   }
   file.dims.push_back(std::move(dim));
   return true;

@@ -6,6 +6,7 @@
 #include "frontend/dl/evaluate/Item.h"
 #include "frontend/dl/write/Body.h"
 #include "frontend/dl/write/Statements.h"
+#include "ir/dl/base/DerivedSize.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -171,8 +172,13 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
       if (symbol.isCounted()) // by the ops
         continue;
       reserved.insert(symbol.getName());
-      dims += "dim " + symbol.getName().str() + " = " + std::to_string(symbol.getMin()) + ".." +
-              std::to_string(symbol.getMax()) + "\n";
+      dims += "dim " + symbol.getName().str() + " = ";
+      if (symbol.isDerived())
+        dims += dl::text(symbol.getDerived(), module) + "\n";
+      else
+        dims += std::to_string(symbol.sizeAt(symbol.getMin())) + ".." +
+                std::to_string(symbol.sizeAt(symbol.getMax())) +
+                (symbol.getStep() == 1 ? "" : " step " + std::to_string(symbol.getStep())) + "\n";
     }
   std::vector<BlockText> blocks = findBlocks(program, reserved);
   for (const BlockText &block : blocks)

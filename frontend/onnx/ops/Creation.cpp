@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "ir/dl/base/DerivedSize.h"
 
 #include <cmath>
 
@@ -92,6 +93,76 @@ static double countOf(double start, double limit, double delta, Type dtype) {
   return std::isnan(steps) ? steps : std::max(std::ceil(steps), 0.0);
 }
 
+/// start, start + step, ... to before `end`, of which none may be known before shapes are bound.
+static Item integersFrom(NodeImport &node, AffineExpr start, AffineExpr end, AffineExpr step,
+                         Type dtype) {
+  auto number = dl::asConstant(step);
+  auto length = node.rangeOf(dl::normalize(end - start));
+  if (number && ((dl::asConstant(start) && dl::asConstant(end)) ||
+                 (*number > 0 && length && length->min >= 0)))
+    return node.call("arange",
+                     {Item::dim(start, {}), Item::dim(end, {}), item(*number), item(dtype)});
+  // (end - start) / step, rounded up: by a divisor that may be negative.
+  AffineExpr quotient, rest;
+  mlir::Attribute steps = AffineMapAttr::get(dl::dimsMap(step, node.context)),
+                  way = AffineMapAttr::get(dl::dimsMap(dl::normalize(end - start), node.context));
+  auto derive = [&](dl::SizeFunction function, ArrayRef<mlir::Attribute> operands) {
+    return node.importer.derive(dl::DerivedAttr::get(node.context, function, operands));
+  };
+  quotient = derive(dl::SizeFunction::quotient, {way, steps});
+  rest = derive(dl::SizeFunction::remainder, {way, steps});
+  AffineExpr isEven = rest ? node.isEqual(rest, node.dim(0)) : AffineExpr();
+  AffineExpr count = quotient && isEven
+                         ? node.larger(dl::normalize(quotient + 1 - isEven), node.dim(0))
+                         : AffineExpr();
+  // A last step in part counts where it leads towards the end: else the quotient is 0 or less.
+  AffineExpr isForwards = node.isLess(node.dim(0), step), goesUp = node.isLess(start, end),
+             goesDown = node.isLess(end, start);
+  AffineExpr leads =
+      isForwards && goesUp && goesDown ? node.choose(isForwards, goesUp, goesDown) : AffineExpr();
+  count = count && leads ? node.choose(leads, count, node.dim(0)) : AffineExpr();
+  if (!count) {
+    node.unsupported("its bounds are computed by the model", "; dlc needs their numbers at import");
+    return {Item::Poison(), {}};
+  }
+  Item places = node.call("arange", {Item::dim(count, {})});
+  places = node.call("mul", {places, Item::dim(step, {})});
+  return node.cast(node.call("add", {places, Item::dim(start, {})}), dtype);
+}
+
+/// The same of real numbers that sizes give: as many as (end - start) / step, rounded up.
+static Item realsFrom(NodeImport &node, const Number &start, const Number &end, const Number &step,
+                      Type dtype) {
+  auto operand = [&](const Number &number) -> mlir::Attribute {
+    return number.derived ? mlir::Attribute(number.derived)
+                          : FloatAttr::get(node.builder.getF64Type(), number.real);
+  };
+  auto apply = [&](dl::SizeFunction function,
+                   ArrayRef<mlir::Attribute> operands) -> mlir::Attribute {
+    auto made = dl::DerivedAttr::get(node.context, function, operands);
+    return dtype.isF32() && function != dl::SizeFunction::ceil
+               ? dl::DerivedAttr::get(node.context, dl::SizeFunction::single,
+                                      {mlir::Attribute(made)})
+               : made;
+  };
+  if (start.derived || step.derived || !(dtype.isF32() || dtype.isF64())) {
+    node.unsupported("its bounds are computed by the model", "; dlc needs their numbers at import");
+    return {Item::Poison(), {}};
+  }
+  mlir::Attribute steps =
+      apply(dl::SizeFunction::ratio,
+            {apply(dl::SizeFunction::difference, {operand(end), operand(start)}), operand(step)});
+  AffineExpr count = node.importer.derive(dl::DerivedAttr::get(
+      node.context, dl::SizeFunction::integer, {apply(dl::SizeFunction::ceil, {steps})}));
+  count = count ? node.larger(count, node.dim(0)) : AffineExpr();
+  if (!count) {
+    node.unsupported("its bounds are computed by the model", "; dlc needs their numbers at import");
+    return {Item::Poison(), {}};
+  }
+  Item places = node.cast(node.call("arange", {Item::dim(count, {})}), dtype);
+  return node.call("add", {node.call("mul", {places, item(step.real)}), item(start.real)});
+}
+
 /// From opset 27 on numbers of 16 bits are counted in the dtype that `stash_type` names.
 static bool buildRange(NodeImport &node) {
   const Known *numbers[3] = {node.known(0), node.known(1), node.known(2)};
@@ -110,7 +181,12 @@ static bool buildRange(NodeImport &node) {
   Type stash = stashType(node);
   if (node.hasFailed())
     return false;
-  if (isa<FloatType>(dtype)) {
+  bool isOfSizes = llvm::any_of(
+      numbers, [](const Known *known) { return known->numbers.front().derived != nullptr; });
+  if (isOfSizes) {
+    made = realsFrom(node, numbers[0]->numbers.front(), numbers[1]->numbers.front(),
+                     numbers[2]->numbers.front(), dtype);
+  } else if (isa<FloatType>(dtype)) {
     double start = numbers[0]->numbers.front().real, limit = numbers[1]->numbers.front().real,
            delta = numbers[2]->numbers.front().real;
     bool isStashed = node.opset >= 27 && dtype.getIntOrFloatBitWidth() == 16;
@@ -126,12 +202,8 @@ static bool buildRange(NodeImport &node) {
                                                                  : start + (count - 0.5) * delta;
     made = node.call("arange", {item(start), item(bound), item(delta), item(dtype)});
   } else {
-    auto step = dl::asConstant(numbers[2]->numbers.front().dim);
-    if (!step)
-      return node.unsupported("its step depends on symbolic dims", "; dlc needs its number");
-    Item start = Item::dim(numbers[0]->numbers.front().dim, {}),
-         end = Item::dim(numbers[1]->numbers.front().dim, {});
-    made = node.call("arange", {start, end, item(*step), item(dtype)});
+    made = integersFrom(node, numbers[0]->numbers.front().dim, numbers[1]->numbers.front().dim,
+                        numbers[2]->numbers.front().dim, dtype);
   }
   node.set(0, made);
   return !node.hasFailed();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "ir/dl/base/DerivedSize.h"
 
 #include <cmath>
 
@@ -25,6 +26,7 @@ public:
 private:
   void readAttributes();
   bool readSizes();
+  std::optional<dl::Dims> sizesOfScales(const Known &given, ArrayRef<int64_t> axes);
   bool keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> wanted);
   bool expectFactor(double number);
   bool expectSize(double number);
@@ -115,6 +117,49 @@ bool ResizeImport::expectSize(double number) {
                                       " elements; expected at most 2^62");
 }
 
+/// The sizes that scales ask for which are computed as a size over the dim's own: so exporters write
+/// that a tensor gets the size of another one. Nothing where a scale is computed otherwise.
+std::optional<dl::Dims> ResizeImport::sizesOfScales(const Known &given, ArrayRef<int64_t> axes) {
+  auto withoutRounding = [](mlir::Attribute number) {
+    auto size = dyn_cast<dl::DerivedAttr>(number);
+    while (size && size.getFunction() == dl::SizeFunction::single) {
+      number = size.getOperands().front();
+      size = dyn_cast<dl::DerivedAttr>(number);
+    }
+    return number;
+  };
+  auto dimOf = [&](mlir::Attribute number) {
+    number = withoutRounding(number);
+    if (auto real = dyn_cast<FloatAttr>(number)) {
+      double value = real.getValueAsDouble();
+      return value == std::floor(value) && std::abs(value) <= INT32_MAX
+                 ? node.dim(static_cast<int64_t>(value))
+                 : AffineExpr();
+    }
+    auto size = dyn_cast<dl::DerivedAttr>(number);
+    if (!size || size.getFunction() != dl::SizeFunction::real)
+      return AffineExpr();
+    auto dim = dyn_cast<AffineMapAttr>(size.getOperands().front());
+    return dim ? dim.getValue().getResult(0) : AffineExpr();
+  };
+  dl::Dims found;
+  if (given.numbers.size() != axes.size())
+    return std::nullopt;
+  for (auto [number, axis] : llvm::zip(given.numbers, axes)) {
+    if (!number.derived && number.real == 1) {
+      found.push_back(dims[axis]);
+      continue;
+    }
+    auto ratio = number.derived ? dyn_cast<dl::DerivedAttr>(withoutRounding(number.derived))
+                                : dl::DerivedAttr();
+    if (!ratio || ratio.getFunction() != dl::SizeFunction::ratio ||
+        dimOf(ratio.getOperands()[1]) != dims[axis] || !dimOf(ratio.getOperands()[0]))
+      return std::nullopt;
+    found.push_back(dimOf(ratio.getOperands()[0]));
+  }
+  return found;
+}
+
 /// The scale and the size of each dim; a size that is not given follows from the scale.
 bool ResizeImport::readSizes() {
   dims = node.dims(0);
@@ -143,9 +188,12 @@ bool ResizeImport::readSizes() {
     numbers = *reals;
   } else if (auto exprs = given && bySize ? given->dims() : std::nullopt) {
     asked = *exprs;
-    for (AffineExpr dim : asked)
-      numbers.push_back(static_cast<double>(dl::asConstant(dim).value_or(0)));
+  } else if (auto exprs = given && !bySize ? sizesOfScales(*given, axes) : std::nullopt) {
+    asked = *exprs;
+    bySize = true;
   }
+  for (AffineExpr dim : asked)
+    numbers.push_back(static_cast<double>(dl::asConstant(dim).value_or(0)));
   if (numbers.size() != axes.size())
     return node.unsupported("its scales or sizes are computed by the model",
                             "; dlc needs their numbers at import");

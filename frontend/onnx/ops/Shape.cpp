@@ -56,6 +56,17 @@ static AffineExpr quotientOf(ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> oth
   return dl::normalize(quotient * divisor) == kept ? quotient : AffineExpr();
 }
 
+/// The same as a derived size, for any dims: the elements are divided among `others` when shapes are
+/// bound, and compared with them then.
+static AffineExpr restOf(NodeImport &node, ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> others) {
+  auto operand = [&](ArrayRef<AffineExpr> factors) -> mlir::Attribute {
+    return AffineMapAttr::get(
+        dl::dimsMap(dl::normalize(dl::product(factors, node.context)), node.context));
+  };
+  return node.importer.derive(dl::DerivedAttr::get(node.context, dl::SizeFunction::quotient,
+                                                   {operand(dims), operand(others)}));
+}
+
 /// 0 takes the dim of the input, -1 what is left over.
 static bool buildReshape(NodeImport &node) {
   const Known *shape = node.known(1);
@@ -83,17 +94,24 @@ static bool buildReshape(NodeImport &node) {
     result.push_back(dim);
   }
   Item x = node.tensor(0);
-  if (node.hasFailed() || !node.mayMultiply(result))
+  if (node.hasFailed() || !node.mayMultiply(result) || !node.mayMultiply(dims))
     return false;
   if (free) {
     dl::Dims others = result;
     others.erase(others.begin() + *free);
     AffineExpr quotient = quotientOf(dims, others, node.context);
     if (!quotient)
+      quotient = restOf(node, dims, others);
+    if (!quotient)
       return node.fail("cannot reshape " + node.typeText(0) +
                        ": what -1 stands for does not follow from its dims");
     result[*free] = quotient;
   }
+  // Where the numbers of elements differ in form, sizes are looked for that make them equal, or the
+  // runtime compares them.
+  AffineExpr count = dl::product(dims, node.context), made = dl::product(result, node.context);
+  if (count != made && !node.mayAgree(count, made) && node.importer.hasSolved())
+    return false;
   node.set(0, node.reshape(x, result));
   return !node.hasFailed();
 }
@@ -131,13 +149,17 @@ static bool buildSqueeze(NodeImport &node) {
     return false;
   bool takesAll = !llvm::is_contained(*chosen, true);
   for (auto [dim, isChosen] : llvm::zip(dims, *chosen)) {
-    if (isChosen && !dl::isConstant(dim, 1))
+    if (isChosen && !node.mayAgree(dim, node.dim(1)))
       return node.fail("cannot squeeze a dim of " + node.text(dim) + " of " + node.typeText(0) +
                        "; expected 1");
-    if (!(takesAll ? dl::isConstant(dim, 1) : isChosen))
+    auto range = node.rangeOf(dim);
+    bool isOne = range && range->min == 1 && range->max == 1;
+    if (isChosen || (takesAll && isOne))
+      dim = node.dim(1);
+    if (!(takesAll ? isOne : isChosen))
       result.push_back(dim);
   }
-  node.set(0, node.reshape(x, result));
+  node.set(0, node.reshape(node.expect(x, dims), result));
   return !node.hasFailed();
 }
 
@@ -181,10 +203,28 @@ static bool buildExpand(NodeImport &node) {
   while (wanted->size() < dims.size())
     wanted->insert(wanted->begin(), node.dim(1));
   size_t lead = wanted->size() - dims.size();
-  for (auto [position, dim] : llvm::enumerate(dims))
-    if (dl::isConstant((*wanted)[lead + position], 1))
-      (*wanted)[lead + position] = dim;
-  node.set(0, node.broadcast(node.tensor(0), *wanted));
+  Item x = node.tensor(0);
+  for (auto [position, dim] : llvm::enumerate(dims)) {
+    AffineExpr &size = (*wanted)[lead + position];
+    if (dl::isConstant(size, 1))
+      size = dim;
+    if (size == dim || dl::isConstant(dim, 1))
+      continue;
+    // Both vary: each may be 1 where the other is not.
+    x = node.repeatedLike(x, position, size);
+    if (!x.isTensor() || node.hasFailed())
+      return false;
+    AffineExpr own = dl::getDims(x.tensorType())[position];
+    AffineExpr isOne = node.isEqual(size, node.dim(1));
+    AffineExpr whole = isOne ? node.choose(isOne, own, size) : AffineExpr();
+    if (!whole || (whole != own && !node.mayAgree(own, whole)))
+      return node.fail("it expands " + node.typeText(0) + " to a dim of " + node.text(size) +
+                       " at " + llvm::Twine(position) + "; expected equal dims, or 1");
+    dl::Dims agreed = dl::getDims(x.tensorType());
+    agreed[position] = size = whole;
+    x = node.expect(x, agreed);
+  }
+  node.set(0, node.broadcast(x, *wanted));
   return !node.hasFailed();
 }
 
@@ -247,13 +287,14 @@ static bool buildSpaceToDepth(NodeImport &node) {
   Item x = node.tensor(0);
   if (node.hasFailed())
     return false;
-  auto h = dims.size() == 4 ? dl::asConstant(dims[2]) : std::nullopt,
-       w = dims.size() == 4 ? dl::asConstant(dims[3]) : std::nullopt;
-  if (!h || !w || block < 1 || block > INT16_MAX || *h % block || *w % block)
+  bool isImage = dims.size() == 4 && block >= 1 && block <= INT16_MAX;
+  AffineExpr height = isImage ? node.exactQuotient(dims[2], block) : AffineExpr();
+  AffineExpr width = height ? node.exactQuotient(dims[3], block) : AffineExpr();
+  if (!width)
     return node.fail(
         "it takes a tensor [N, C, H, W] whose H and W are divisible by blocksize, got " +
         node.typeText(0));
-  AffineExpr b = node.dim(block), height = node.dim(*h / block), width = node.dim(*w / block);
+  AffineExpr b = node.dim(block);
   Item split = node.reshape(x, {dims[0], dims[1], height, b, width, b});
   node.set(0, node.reshape(node.permute(split, {0, 3, 5, 1, 2, 4}),
                            {dims[0], dims[1] * b * b, height, width}));
@@ -262,20 +303,60 @@ static bool buildSpaceToDepth(NodeImport &node) {
 
 //===- Parts --------------------------------------------------------------------------------------===//
 
-/// One dim from a symbolic start on; nothing where it may begin before the dim, or end after it.
-static Item sliceFrom(NodeImport &node, Item x, int64_t dim, AffineExpr start, AffineExpr end) {
-  AffineExpr size = dl::getDims(x.tensorType())[dim];
-  auto count = dl::asConstant(size), last = dl::asConstant(end);
-  if (last && *last >= count.value_or(INT32_MAX))
-    end = size;
-  auto begins = node.rangeOf(start);
-  if (!begins || begins->min < 0)
+/// A bound of a slice, as ONNX has it, counted from the start of a dim of `size` and moved to
+/// `least`..size + `most`; null where it is not known.
+static AffineExpr clampedBound(NodeImport &node, AffineExpr bound, AffineExpr size, int64_t least,
+                               int64_t most) {
+  AffineExpr last = dl::normalize(size + most), first = node.dim(least);
+  auto range = node.rangeOf(bound);
+  if (auto number = dl::asConstant(bound)) // beyond any dim: nothing is added to it
+    range = dl::Range{*number, *number};
+  if (!range)
     return {};
-  if (end != size) {
-    if (!count || !node.limitPart(end, *count))
-      return {};
+  auto fromStart = [&] {
+    if (range->min > INT32_MAX)
+      return last;
+    AffineExpr end = node.smaller(bound, last);
+    return end && least < 0 ? node.larger(end, first) : end;
+  };
+  auto fromEnd = [&] {
+    if (range->max < -INT32_MAX)
+      return first;
+    AffineExpr begin = node.larger(dl::normalize(size + bound), first);
+    return begin && most < 0 ? node.smaller(begin, last) : begin;
+  };
+  if (range->min >= 0)
+    return fromStart();
+  if (range->max < 0)
+    return fromEnd();
+  AffineExpr low = fromEnd(), high = fromStart(), isNegative = node.isLess(bound, node.dim(0));
+  return low && high && isNegative ? node.choose(isNegative, low, high) : AffineExpr();
+}
+
+/// The difference of two sizes, 0 where it is negative; null where it is not known.
+static AffineExpr distance(NodeImport &node, AffineExpr end, AffineExpr start) {
+  return end && start ? node.larger(dl::normalize(end - start), node.dim(0)) : AffineExpr();
+}
+
+/// A part of a table of `count` places, such as the positions of a text: sizes for which its end lies
+/// beyond the table are refused when shapes are bound, so that the part keeps its form. Nothing where
+/// it is another slice.
+static Item partOfTable(NodeImport &node, Item x, int64_t dim, int64_t count, AffineExpr start,
+                        AffineExpr end) {
+  auto last = dl::asConstant(end);
+  if (last && *last >= count)
+    end = node.dim(count);
+  auto begins = node.rangeOf(start), length = node.rangeOf(dl::normalize(end - start));
+  if ((dl::asConstant(start) && last) || !begins || begins->min < 0 || !length ||
+      (!dl::asConstant(start) && length->min < 0 && last && *last < count))
+    return {};
+  if (!dl::asConstant(end) && !node.limitPart(end, count))
+    return {};
+  if (dl::asConstant(start))
+    return node.call(
+        "narrow", {x, item(dim), Item::dim(start, {}), Item::dim(dl::normalize(end - start), {})});
+  if (!dl::asConstant(end))
     x = node.call("narrow", {x, item(dim), item(int64_t(0)), Item::dim(end, {})});
-  }
   Item places = node.call("arange", {Item::dim(start, {}), Item::dim(end, {})});
   return node.call("index_select", {x, item(dim), places});
 }
@@ -286,52 +367,65 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
   if (!x.isTensor())
     return x;
   AffineExpr size = dl::getDims(x.tensorType())[dim];
-  auto first = dl::asConstant(start), last = dl::asConstant(end), count = dl::asConstant(size);
   if (step == 0 || llvm::AbsoluteValue(step) > INT32_MAX) {
     node.fail("its step is " + llvm::Twine(step) + "; expected another number than 0");
     return {Item::Poison(), {}};
   }
-  if (step > 0) {
+  bool isBackwards = step < 0;
+  AffineExpr first, length;
+  node.expectSize(size);
+  if (auto count = dl::asConstant(size); count && step == 1)
+    if (Item part = partOfTable(node, x, dim, *count, start, end);
+        part.isTensor() || node.hasFailed())
+      return part;
+  if (node.importer.opEmitter().isCounted(size) && !isBackwards) {
+    // The data say the size: the op counts what is left.
+    auto begins = dl::asConstant(start), ends = dl::asConstant(end);
     std::vector<std::pair<StringRef, Item>> named{{"dim", item(dim)}, {"step", item(step)}};
-    if (first && *first != 0)
-      named.push_back({"start", item(std::clamp<int64_t>(*first, INT32_MIN, INT32_MAX))});
-    bool isWhole = end == size || (last && *last >= (count ? *count : INT32_MAX));
-    if (!first || (!last && !isWhole)) {
-      // A part whose length follows from symbols, from its begin.
-      AffineExpr length = dl::normalize(end - start);
-      bool isWithin = !count || node.limitPart(end, *count);
-      if (step == 1 && first && *first >= 0 && isWithin)
-        return node.call("narrow", {x, item(dim), item(*first), Item::dim(length, {})});
-      if (Item part = step == 1 ? sliceFrom(node, x, dim, start, end) : Item();
-          part.isTensor() || node.hasFailed())
-        return part;
-      node.unsupported("it slices a dim of " + node.text(size) + " from " + node.text(start) +
-                           " to " + node.text(end),
-                       "; dlc takes bounds that are numbers, or an end that is a dim");
-      return {Item::Poison(), {}};
-    }
-    if (!isWhole)
-      named.push_back({"end", item(std::clamp<int64_t>(*last, INT32_MIN, INT32_MAX))});
-    if (!(first && *first == 0 && isWhole && step == 1))
+    if (begins && *begins != 0)
+      named.push_back({"start", item(std::clamp<int64_t>(*begins, INT32_MIN, INT32_MAX))});
+    bool isWhole = end == size || (ends && *ends >= INT32_MAX);
+    if (ends && !isWhole)
+      named.push_back({"end", item(std::clamp<int64_t>(*ends, INT32_MIN, INT32_MAX))});
+    if (begins && (ends || isWhole))
       return node.call("slice", {x}, named);
-    return x;
+  } else if (!isBackwards) {
+    first = clampedBound(node, start, size, 0, 0);
+    length = distance(node, end == size ? size : clampedBound(node, end, size, 0, 0), first);
+  } else {
+    // Backwards: the part, mirrored.
+    AffineExpr from = clampedBound(node, start, size, -1, -1);
+    AffineExpr to = clampedBound(node, end, size, -1, -1);
+    length = distance(node, from, to);
+    first = to ? dl::normalize(to + 1) : AffineExpr();
   }
-  // Backwards: the part, mirrored, every step-th.
-  if (!first || !last || !count) {
-    node.unsupported("it slices a dim of " + node.text(size) + " backwards from " +
-                         node.text(start) + " to " + node.text(end),
-                     "; dlc takes numbers there");
+  if (!first || !length) {
+    node.unsupported("it slices a dim of " + node.text(size) + " from " + node.text(start) +
+                         " to " + node.text(end),
+                     "; dlc takes bounds that are numbers, or that follow from sizes");
     return {Item::Poison(), {}};
   }
-  int64_t from = std::clamp<int64_t>(*first < 0 ? *first + *count : *first, -1, *count - 1);
-  int64_t to = *last < -*count
-                   ? -1
-                   : std::clamp<int64_t>(*last < 0 ? *last + *count : *last, -1, *count - 1);
-  Item part = node.call("slice", {x, item(dim), item(std::max<int64_t>(to + 1, 0)),
-                                  item(std::max(from, to) + 1), item(int64_t(1))});
-  Item mirrored = node.call("flip", {part, itemList(SmallVector<int64_t>{dim})});
-  return step == -1 ? mirrored
-                    : node.call("slice", {mirrored}, {{"dim", item(dim)}, {"step", item(-step)}});
+  if (length == size && !isBackwards && step == 1)
+    return x;
+  // Numbers, or up to a distance from the end: a slice, which passes know best.
+  auto begin = dl::asConstant(first), taken = dl::asConstant(length),
+       rest = dl::asConstant(dl::normalize(size - first - length));
+  Item part = x;
+  if (length != size && begin && !isBackwards && (taken || rest)) {
+    std::vector<std::pair<StringRef, Item>> named{{"dim", item(dim)}, {"step", item(step)}};
+    if (*begin != 0)
+      named.push_back({"start", item(*begin)});
+    if (rest != 0)
+      named.push_back({"end", item(taken ? *begin + *taken : -*rest)});
+    return node.call("slice", {x}, named);
+  }
+  if (length != size)
+    part = node.call("narrow", {x, item(dim), Item::dim(first, {}), Item::dim(length, {})});
+  if (isBackwards)
+    part = node.call("flip", {part, itemList(SmallVector<int64_t>{dim})});
+  return llvm::AbsoluteValue(step) == 1
+             ? part
+             : node.call("slice", {part}, {{"dim", item(dim)}, {"step", item(std::abs(step))}});
 }
 
 static bool buildSlice(NodeImport &node) {
@@ -375,11 +469,14 @@ static bool buildSlice(NodeImport &node) {
 
 static bool buildSplit(NodeImport &node) {
   auto axis = node.axis(node.integer("axis", 0), node.rank(0));
-  SmallVector<int64_t> sizes = node.integerList("split");
+  dl::Dims sizes;
+  for (int64_t size : node.integerList("split"))
+    sizes.push_back(node.dim(size));
   if (node.has(1)) {
-    auto given = node.integers(1, "the sizes");
+    const Known *known = node.known(1);
+    auto given = known ? known->dims() : std::nullopt;
     if (!given)
-      return false;
+      return node.integers(1, "the sizes").has_value(); // says what is wrong
     sizes = *given;
   }
   auto count = static_cast<int64_t>(node.node.outputs.size());
@@ -387,24 +484,40 @@ static bool buildSplit(NodeImport &node) {
   Item x = node.tensor(0);
   if (!axis || node.hasFailed())
     return false;
-  auto size = dl::asConstant(node.dims(0)[*axis]);
+  AffineExpr size = node.dims(0)[*axis];
+  node.expectSize(size);
   if (sizes.empty()) {
-    if (!size)
-      return node.unsupported("it splits a symbolic dim evenly",
-                              "; dlc needs the sizes of the parts");
-    int64_t part = (*size + count - 1) / count;
-    for (int64_t left = *size; static_cast<int64_t>(sizes.size()) < count; left -= part)
-      sizes.push_back(std::clamp<int64_t>(left, 0, part));
+    // Even parts; the last ones may be smaller, or empty.
+    AffineExpr part = dl::quotientUp(size, count);
+    for (int64_t place = 0; place < count; ++place) {
+      AffineExpr left = distance(node, size, dl::normalize(part * place));
+      AffineExpr own = left ? node.smaller(part, left) : AffineExpr();
+      if (!own)
+        return node.unsupported("it splits a dim of " + node.text(size) + " evenly",
+                                "; dlc needs the sizes of the parts");
+      sizes.push_back(own);
+    }
   }
   if (static_cast<int64_t>(sizes.size()) != count)
     return node.fail("it has " + llvm::Twine(sizes.size()) + " sizes for " + llvm::Twine(count) +
                      " results");
-  int64_t start = 0;
+  AffineExpr start = node.dim(0), whole = node.dim(0);
+  for (AffineExpr part : sizes)
+    whole = dl::normalize(whole + part);
+  if (whole != size && !dl::asConstant(whole) && !node.mayAgree(size, whole))
+    return node.fail("its parts have " + node.text(whole) + " elements of a dim of " +
+                     node.text(size));
+  if (whole != size && !dl::asConstant(size) && node.mayAgree(size, whole)) {
+    dl::Dims dims = node.dims(0);
+    dims[*axis] = whole;
+    x = node.expect(x, dims);
+  }
   for (auto [position, part] : llvm::enumerate(sizes)) {
-    node.set(position, node.call("narrow", {x, item(*axis), item(start), item(part)}));
+    node.set(position,
+             node.call("narrow", {x, item(*axis), Item::dim(start, {}), Item::dim(part, {})}));
     if (node.hasFailed()) // a part that is too large, perhaps for 64 bits together with others
       return false;
-    start += part;
+    start = dl::normalize(start + part);
   }
   return !node.hasFailed();
 }
@@ -446,16 +559,49 @@ static Item repeated(NodeImport &node, Item x, SmallVector<int64_t> pads, String
   return isDone ? x : node.call("pad", {x, itemList(pads), item(mode)});
 }
 
+/// The same with widths that follow from sizes: elements are looked up at the places that the mode
+/// says, around and around, or there and back.
+static Item repeatedBySizes(NodeImport &node, Item x, ArrayRef<AffineExpr> pads, StringRef mode) {
+  int64_t rank = node.rank(0);
+  for (size_t place = 0; place < pads.size() && !node.hasFailed(); place += 2) {
+    int64_t axis = rank - 1 - static_cast<int64_t>(place / 2);
+    AffineExpr size = node.dims(0)[axis];
+    if (dl::isConstant(pads[place], 0) && dl::isConstant(pads[place + 1], 0))
+      continue;
+    AffineExpr length = dl::normalize(size + pads[place] + pads[place + 1]);
+    Item last = Item::dim(dl::normalize(size - 1), {});
+    Item places = node.call(
+        "sub", {node.call("arange", {Item::dim(length, {})}), Item::dim(pads[place], {})});
+    if (mode == "replicate") {
+      places = node.call("minimum", {node.call("maximum", {places, item(int64_t(0))}), last});
+    } else if (mode == "circular") {
+      places = node.call("remainder", {places, Item::dim(size, {})});
+    } else {
+      AffineExpr period = node.larger(dl::normalize(2 * (size - 1)), node.dim(1));
+      if (!period)
+        return {Item::Poison(), {}};
+      places = node.call("remainder", {places, Item::dim(period, {})});
+      Item fromEnd = node.call("abs", {node.call("sub", {places, last})});
+      places = node.call("sub", {last, fromEnd});
+    }
+    x = node.call("index_select", {x, item(axis), places});
+  }
+  return x;
+}
+
 /// ONNX: all low widths, then all high ones; PyTorch: both of the last dim first.
 static bool buildPad(NodeImport &node) {
-  SmallVector<int64_t> widths = node.integerList("pads");
+  dl::Dims widths;
+  for (int64_t width : node.integerList("pads"))
+    widths.push_back(node.dim(width));
   double fill = node.opset < 11 ? node.real("value", 0) : 0;
   std::optional<Item> computed; // the number, where the model computes it
   int64_t rank = node.rank(0);
   if (node.opset >= 11) {
-    auto given = node.integers(1, "the widths");
+    const Known *known = node.known(1);
+    auto given = known ? known->dims() : std::nullopt;
     if (!given)
-      return false;
+      return node.integers(1, "the widths").has_value(); // says what is wrong
     widths = *given;
     if (node.has(2)) {
       const Known *value = node.known(2);
@@ -476,7 +622,7 @@ static bool buildPad(NodeImport &node) {
   if (widths.size() != 2 * axes.size())
     return node.fail("it has " + llvm::Twine(widths.size()) + " widths; expected " +
                      llvm::Twine(2 * axes.size()));
-  SmallVector<int64_t> pads(2 * rank);
+  dl::Dims pads(2 * rank, node.dim(0));
   int64_t used = 0;
   for (auto [position, given] : llvm::enumerate(axes)) {
     auto axis = node.axis(given, rank);
@@ -485,7 +631,7 @@ static bool buildPad(NodeImport &node) {
     int64_t place = 2 * (rank - 1 - *axis);
     pads[place] = widths[position];
     pads[place + 1] = widths[axes.size() + position];
-    if (pads[place] || pads[place + 1])
+    if (!dl::isConstant(pads[place], 0) || !dl::isConstant(pads[place + 1], 0))
       used = std::max(used, place + 2);
   }
   pads.truncate(used);
@@ -499,12 +645,19 @@ static bool buildPad(NodeImport &node) {
   } else if (mode == "constant" && computed) {
     Item isInside =
         node.call("full_like", {x, item(true)}, {{"dtype", item(Type(node.builder.getI1Type()))}});
-    node.set(0, node.call("where", {node.call("pad", {isInside, itemList(pads)}),
-                                    node.call("pad", {x, itemList(pads)}), *computed}));
+    node.set(0, node.call("where", {node.call("pad", {isInside, dimItems(pads)}),
+                                    node.call("pad", {x, dimItems(pads)}), *computed}));
   } else if (mode == "constant") {
-    node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode)), item(fill)}));
+    node.set(0, node.call("pad", {x, dimItems(pads), item(StringRef(torchMode)), item(fill)}));
   } else {
-    node.set(0, repeated(node, x, pads, torchMode));
+    SmallVector<int64_t> numbers;
+    for (AffineExpr width : pads)
+      if (auto number = dl::asConstant(width))
+        numbers.push_back(*number);
+    if (numbers.size() == pads.size())
+      node.set(0, repeated(node, x, numbers, torchMode));
+    else
+      node.set(0, repeatedBySizes(node, x, pads, torchMode));
   }
   return !node.hasFailed();
 }

@@ -218,17 +218,25 @@ static bool buildStft(NodeImport &node) {
   Item x = node.tensor(0);
   if (!step || node.hasFailed())
     return false;
-  auto size = node.rank(0) == 3 ? dl::asConstant(node.dims(0)[1]) : std::nullopt;
+  dl::Dims dims = node.dims(0);
+  if (dims.size() == 2) { // real, without a dim for that
+    dims.push_back(node.dim(1));
+    x = node.reshape(x, dims);
+  }
+  AffineExpr size = dims.size() == 3 ? dims[1] : AffineExpr();
   auto window = node.has(2) && node.rank(2) == 1 ? dl::asConstant(node.dims(2)[0]) : std::nullopt;
   int64_t frame = length && length->size() == 1 ? length->front() : window.value_or(0);
-  if (!size || step->size() != 1 || step->front() < 1 || frame < 1 || frame > *size)
-    return node.unsupported(
-        "it transforms " + node.typeText(0) + " in frames of " + llvm::Twine(frame),
-        "; dlc takes a signal [N, L, 1 or 2] of static length, and frames within it");
-  int64_t count = (*size - frame) / step->front() + 1;
-  Item starts = node.call("mul", {node.call("arange", {item(count)}), item(step->front())});
+  if (!size || step->size() != 1 || step->front() < 1 || frame < 1 ||
+      frame > dl::asConstant(size).value_or(INT64_MAX))
+    return node.unsupported("it transforms " + node.typeText(0) + " in frames of " +
+                                llvm::Twine(frame),
+                            "; dlc takes a signal [N, L, 1 or 2], and frames within it");
+  // Frames that the signal fills: none of a signal shorter than one.
+  AffineExpr count = dl::normalize((size - frame).floorDiv(step->front()) + 1);
+  Item starts =
+      node.call("mul", {node.call("arange", {Item::dim(count, {})}), item(step->front())});
   Item positions = node.call(
-      "add", {node.reshape(starts, {node.dim(count), node.dim(1)}),
+      "add", {node.reshape(starts, {count, node.dim(1)}),
               node.reshape(node.call("arange", {item(frame)}), {node.dim(1), node.dim(frame)})});
   Item frames = node.call("index", {node.permute(x, {1, 0, 2}), positions});
   frames = node.permute(frames, {2, 0, 1, 3});

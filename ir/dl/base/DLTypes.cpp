@@ -4,11 +4,15 @@
 #include "ir/dl/base/DLTypes.h"
 
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/Polynomial.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -129,6 +133,27 @@ std::optional<int64_t> asConstant(AffineExpr dim) {
   return std::nullopt;
 }
 
+SteppedSymbol asStepped(AffineExpr dim) {
+  SteppedSymbol result{nullptr};
+  auto sum = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (auto offset =
+          sum && sum.getKind() == AffineExprKind::Add ? asConstant(sum.getRHS()) : std::nullopt) {
+    result.offset = *offset;
+    dim = sum.getLHS();
+  }
+  auto multiple = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (auto step = multiple && multiple.getKind() == AffineExprKind::Mul
+                      ? asConstant(multiple.getRHS())
+                      : std::nullopt) {
+    result.step = *step;
+    dim = multiple.getLHS();
+  }
+  auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+  if (symbol && result.step > 0 && result.offset >= 0)
+    result.symbol = symbol;
+  return result;
+}
+
 bool isConstant(AffineExpr dim, int64_t value) { return asConstant(dim) == value; }
 
 Dim product(ArrayRef<AffineExpr> dims, MLIRContext *context) {
@@ -219,7 +244,8 @@ StringRef dtypeName(Type elementType) {
 
 //===- Ranges and text ----------------------------------------------------------------------------===//
 
-std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
+/// The range of `dim` by the ranges of its operands, each of them taken apart from the others.
+static std::optional<Range> rangeByParts(AffineExpr dim, ArrayRef<Range> symbols) {
   if (auto constant = dyn_cast<AffineConstantExpr>(dim))
     return Range{constant.getValue(), constant.getValue()};
   if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
@@ -269,6 +295,78 @@ std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
   return Range{*llvm::min_element(corners), *llvm::max_element(corners)};
 }
 
+namespace {
+/// A sum of multiples of symbols, of quotients of such sums by numbers, and a number, in which a
+/// bound takes the place of each quotient: q = floor(x / d) is between (x - d + 1) / d and x / d.
+struct LinearBound {
+  ArrayRef<Range> symbols;
+  bool isLower; // else an upper bound
+  llvm::SmallMapVector<unsigned, double, 4> factors = {};
+  double constant = 0;
+  bool hasQuotient = false;
+
+  bool add(AffineExpr dim, double times) {
+    if (auto number = asConstant(dim)) {
+      constant += times * static_cast<double>(*number);
+      return true;
+    }
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
+      factors[symbol.getPosition()] += times;
+      return symbol.getPosition() < symbols.size();
+    }
+    auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+    if (!binary)
+      return false;
+    auto number = asConstant(binary.getRHS());
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      return add(binary.getLHS(), times) && add(binary.getRHS(), times);
+    case AffineExprKind::Mul:
+      return number && add(binary.getLHS(), times * static_cast<double>(*number));
+    case AffineExprKind::FloorDiv: {
+      if (!number || *number <= 0)
+        return false;
+      hasQuotient = true;
+      auto divisor = static_cast<double>(*number);
+      if ((times > 0) == isLower)
+        constant -= times * (divisor - 1) / divisor;
+      return add(binary.getLHS(), times / divisor);
+    }
+    default:
+      return false;
+    }
+  }
+
+  double value() const {
+    double sum = constant;
+    for (auto [symbol, factor] : factors) {
+      const Range &range = symbols[symbol];
+      sum += factor * static_cast<double>((factor > 0) == isLower ? range.min : range.max);
+    }
+    return sum;
+  }
+};
+} // namespace
+
+std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
+  auto range = rangeByParts(dim, symbols);
+  if (!range || dim.getKind() != AffineExprKind::Add)
+    return range;
+  // N - N/2: the quotient and the symbol rise together.
+  LinearBound lower{symbols, /*isLower=*/true}, upper{symbols, /*isLower=*/false};
+  constexpr double kExact = 0x1p50, kRounding = 1e-9; // of sums of a few terms below 2^50
+  if (!lower.add(dim, 1) || !upper.add(dim, 1) || !lower.hasQuotient)
+    return range;
+  double least = lower.value(), most = upper.value();
+  if (std::abs(least) < kExact && least > static_cast<double>(range->min))
+    range->min = std::max(range->min, static_cast<int64_t>(std::ceil(
+                                          least - kRounding * std::max(1.0, std::abs(least)))));
+  if (std::abs(most) < kExact && most < static_cast<double>(range->max))
+    range->max = std::min(range->max, static_cast<int64_t>(std::floor(
+                                          most + kRounding * std::max(1.0, std::abs(most)))));
+  return range;
+}
+
 std::optional<int64_t> usualOf(AffineExpr dim, ArrayRef<Range> symbols) {
   if (std::optional<int64_t> number = asConstant(dim))
     return number;
@@ -286,6 +384,18 @@ std::optional<int64_t> usualOf(AffineExpr dim, ArrayRef<Range> symbols) {
   return isKnown ? asConstant(normalize(dim.replace(sizes))) : std::nullopt;
 }
 
+/// The value of a derived symbol at the usual sizes; 0 where one of its symbols has none.
+static int64_t usualOf(SymbolAttr derived, ArrayRef<Range> symbols) {
+  SmallVector<int64_t> sizes;
+  for (const Range &range : symbols)
+    sizes.push_back(range.usual);
+  bool isKnown = true;
+  forEachDim(derived.getDerived(),
+             [&](AffineExpr dim) { isKnown &= usualOf(dim, symbols).has_value(); });
+  int64_t usual = isKnown ? valueOf(derived.getDerived(), sizes) : 0;
+  return usual < derived.getMin() || usual > derived.getMax() ? 0 : usual;
+}
+
 SmallVector<Range> symbolRanges(ModuleOp module) {
   SmallVector<Range> ranges;
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
@@ -293,6 +403,8 @@ SmallVector<Range> symbolRanges(ModuleOp module) {
       int64_t usual = symbol.getUsual();
       if (symbol.isCounted())
         usual = usualOf(symbol.getMost().getResult(0), ranges).value_or(0);
+      else if (symbol.isDerived())
+        usual = usualOf(symbol, ranges);
       ranges.push_back({symbol.getMin(), symbol.getMax(), usual});
     }
   return ranges;
@@ -304,6 +416,14 @@ llvm::SmallBitVector countedSymbols(ModuleOp module) {
     for (auto symbol : symbols.getAsRange<SymbolAttr>())
       counted.push_back(symbol.isCounted());
   return counted;
+}
+
+llvm::SmallBitVector derivedSymbols(ModuleOp module) {
+  llvm::SmallBitVector derived;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<SymbolAttr>())
+      derived.push_back(symbol.isDerived());
+  return derived;
 }
 
 bool mentions(AffineExpr dim, const llvm::SmallBitVector &symbols) {

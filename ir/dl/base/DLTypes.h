@@ -57,6 +57,12 @@ Dim normalize(mlir::AffineExpr dim);
 Dim quotientUp(mlir::AffineExpr numerator, int64_t divisor);
 Dim constantDim(int64_t value, mlir::MLIRContext *context);
 std::optional<int64_t> asConstant(mlir::AffineExpr dim);
+/// A dim that is `step` * symbol + `offset`, both 0 or more; the symbol is null for another dim.
+struct SteppedSymbol {
+  mlir::AffineSymbolExpr symbol;
+  int64_t step = 1, offset = 0;
+};
+SteppedSymbol asStepped(mlir::AffineExpr dim);
 bool isConstant(mlir::AffineExpr dim, int64_t value);
 /// The dims to which two tensors broadcast: aligned at their end, equal or 1; nullopt where they differ otherwise.
 std::optional<Dims> commonDims(Dims a, Dims b);
@@ -80,7 +86,9 @@ mlir::Type dtypeNamed(llvm::StringRef name, mlir::MLIRContext *context);
 /// The name of a tensor's element type; empty where it is none of them.
 llvm::StringRef dtypeName(mlir::Type elementType);
 
-/// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where unbounded.
+/// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where
+/// unbounded. The bounds are exact for dims of one occurrence of each symbol, and close ones for sums
+/// in which quotients of a symbol meet the symbol itself, such as N - N/2.
 struct Range {
   int64_t min, max;
   /// Of a symbol: the size that schedules choose for (#dl.symbol); 0: none is told.
@@ -93,6 +101,8 @@ std::optional<int64_t> usualOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbo
 llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
 /// Of each symbol of `dl.symbols`, whether it is counted: the data say what it is (#dl.symbol).
 llvm::SmallBitVector countedSymbols(mlir::ModuleOp module);
+/// Of each symbol of `dl.symbols`, whether it is computed from other symbols (#dl.derived).
+llvm::SmallBitVector derivedSymbols(mlir::ModuleOp module);
 /// Whether `dim` depends on one of `symbols`.
 bool mentions(mlir::AffineExpr dim, const llvm::SmallBitVector &symbols);
 bool mentions(llvm::ArrayRef<mlir::AffineExpr> dims, const llvm::SmallBitVector &symbols);
@@ -111,7 +121,12 @@ public:
   /// The same of the first of the values.
   SymbolNames(mlir::ValueRange near) : SymbolNames(near.empty() ? mlir::Value() : near.front()) {}
 
-  std::string of(unsigned symbol) const;
+  /// The name of a symbol, which belongs to `step` times the symbol plus `offset`.
+  struct Name {
+    std::string name;
+    int64_t step = 1, offset = 0;
+  };
+  Name of(unsigned symbol) const;
 
 private:
   mlir::Operation *near = nullptr; // null: no names

@@ -25,6 +25,11 @@ struct Collector {
     if (!asConstant(size))
       needs.push_back({size, least, tensor, position});
   }
+  /// Two sizes that must be equal: both sides are kept for the message.
+  void addEqual(Value tensor, unsigned position, Dim left, Dim right) {
+    if (left != right)
+      needs.push_back({normalize(left - right), 0, tensor, position, {}, left, right});
+  }
   /// Each dim from `first` on.
   void addFrom(Value tensor, unsigned first, int64_t least) {
     for (unsigned position = first; position < dimsOf(tensor).size(); ++position)
@@ -69,7 +74,9 @@ static void addBorders(Collector &collect, PadOp op) {
   }
 }
 
-bool isCheckedWhenBound(Dim size, Dim end) {
+bool isCheckedWhenBound(Dim size, Dim end, ModuleOp module) {
+  if (module && mentions({size, end}, derivedSymbols(module)))
+    return true;
   unsigned count = 0;
   for (unsigned symbol = 0; symbol < kMaxSymbols; ++symbol)
     count += end.isFunctionOfSymbol(symbol);
@@ -91,9 +98,20 @@ SmallVector<DimNeed> needsOf(Operation *op) {
         int64_t position = *wrapDim(std::nullopt, "", part.getDim(), dimsOf(part.getX()).size());
         Dim size = dimsOf(part.getX())[position],
             end = normalize(first + part.getLength().getResult(0));
-        if (asConstant(first).value_or(0) >= 0 && isCheckedWhenBound(size, end))
+        if (asConstant(first).value_or(0) >= 0 &&
+            isCheckedWhenBound(size, end, op->getParentOfType<ModuleOp>()))
           needs.push_back(
               {normalize(size - end), 0, part.getX(), static_cast<unsigned>(position), end});
+      })
+      .Case([&](ExpectDimsOp expected) {
+        Dims dims = dimsOf(expected.getY());
+        for (auto [position, size] : llvm::enumerate(dimsOf(expected.getX())))
+          collect.addEqual(expected.getX(), position, size, dims[position]);
+      })
+      .Case([&](ReshapeOp reshape) {
+        MLIRContext *context = reshape.getContext();
+        collect.addEqual(reshape.getX(), 0, product(dimsOf(reshape.getX()), context),
+                         product(dimsOf(reshape.getY()), context));
       })
       .Case([&](PadOp pad) { addBorders(collect, pad); })
       .Case<AmaxOp, AminOp>(
@@ -134,6 +152,10 @@ SmallVector<DimNeed> needsOf(Operation *op) {
 
 std::string describe(Operation *op, const DimNeed &need) {
   std::string name = op->getName().stripDialect().str(), type = text(need.tensor);
+  if (need.left)
+    return (isa<ReshapeOp>(op) ? "reshape of " + type + " to " + text(op->getResult(0)) + " needs "
+                               : "") +
+           text(need.left, op) + " and " + text(need.right, op) + " to be equal";
   if (need.tensor.getDefiningOp() == op)
     return name + " gives " + type + ", where " + text(need.size, op) + " must be " +
            std::to_string(need.least) + " or more";
@@ -189,11 +211,13 @@ void adviseRange(InFlightDiagnostic &error, const RangeNeed &need, ModuleOp modu
   auto narrow = narrowingFor(need.size, need.least, symbols,
                              [&](unsigned symbol) { return !counted.test(symbol); });
   if (narrow) {
-    std::string name = SymbolNames(module).of(narrow->symbol);
+    auto [name, step, offset] = SymbolNames(module).of(narrow->symbol);
     bool raises = narrow->range.min > symbols[narrow->symbol].min;
+    int64_t min = step * narrow->range.min + offset, max = step * narrow->range.max + offset;
     error << "; " << (raises ? "raise the smallest" : "lower the largest") << " value of " << name
-          << " to " << (raises ? narrow->range.min : narrow->range.max) << ": dim " << name << " = "
-          << narrow->range.min << ".." << narrow->range.max;
+          << " to " << (raises ? min : max) << ": dim " << name << " = " << min << ".." << max;
+    if (step > 1)
+      error << " step " << step;
   } else {
     error << "; change the ranges of its dims so that " << text(need.size, module) << " is "
           << need.least << " or more";
@@ -227,28 +251,40 @@ static std::string placeOf(Location loc) {
 void recordNeeds(ModuleOp module) {
   SmallVector<Range> ranges = symbolRanges(module);
   llvm::SmallBitVector counted = countedSymbols(module);
-  llvm::MapVector<AffineExpr, std::pair<int64_t, std::string>> open; // the strongest of each size
+  struct Open {
+    int64_t least;
+    std::string why;
+    bool isExact;
+  };
+  llvm::MapVector<AffineExpr, Open> open; // the strongest of each size
   module.walk([&](Operation *op) {
     for (const DimNeed &need : needsOf(op)) {
       auto values = rangeOf(need.size, ranges);
-      if ((values && values->min >= need.least) || mentions(need.size, counted))
+      bool isExact = need.left != nullptr;
+      if ((values && values->min >= need.least && (!isExact || values->max <= need.least)) ||
+          mentions(need.size, counted))
         continue;
-      auto [entry, isNew] = open.insert({need.size, {need.least, {}}});
-      if (!isNew && entry->second.first >= need.least)
+      auto [entry, isNew] = open.insert({need.size, {need.least, {}, false}});
+      Open &held = entry->second;
+      if (!isNew && (held.isExact || (!isExact && held.least >= need.least)))
         continue;
       std::string place = placeOf(op->getLoc());
-      entry->second = {need.least, (place.empty() ? place : place + ": ") + describe(op, need)};
+      held = {need.least, (place.empty() ? place : place + ": ") + describe(op, need), isExact};
     }
   });
   if (open.empty())
     return;
   mlir::Builder builder(module.getContext());
   SmallVector<Attribute> needs;
-  for (const auto &[size, need] : open)
-    needs.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("dim", AffineMapAttr::get(dimsMap(size, module.getContext()))),
-         builder.getNamedAttr("least", builder.getI64IntegerAttr(need.first)),
-         builder.getNamedAttr("why", builder.getStringAttr(need.second))}));
+  for (const auto &[size, need] : open) {
+    SmallVector<NamedAttribute> entries = {
+        builder.getNamedAttr("dim", AffineMapAttr::get(dimsMap(size, module.getContext()))),
+        builder.getNamedAttr("least", builder.getI64IntegerAttr(need.least)),
+        builder.getNamedAttr("why", builder.getStringAttr(need.why))};
+    if (need.isExact)
+      entries.push_back(builder.getNamedAttr("exact", builder.getUnitAttr()));
+    needs.push_back(builder.getDictionaryAttr(entries));
+  }
   module->setAttr("dl.needs", builder.getArrayAttr(needs));
 }
 

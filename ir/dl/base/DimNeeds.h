@@ -15,19 +15,22 @@
 
 namespace dlc::dl {
 
-/// `size` is `least` or more. It is dim `position` of `tensor`, an operand or a result of the op
-/// that needs it.
+/// `size` is `least` or more or, of two dims that must be equal, exactly `least`. It is dim
+/// `position` of `tensor`, an operand or a result of the op that needs it.
 struct DimNeed {
   Dim size;
   int64_t least;
   mlir::Value tensor;
   unsigned position;
   Dim end = {}; ///< of a part whose end is checked when shapes are bound: that end; else null
+  /// Of sizes that must be equal: both sides, whose difference is `size`. Else null.
+  Dim left = {}, right = {};
 };
 
-/// Whether it is checked when shapes are bound, and by no range, that a part of a dim of `size` may end at `end`: in a table of a
-/// fixed size at a sum of symbols, such as the past and the new tokens of a text, of which each may be large while the other is small.
-bool isCheckedWhenBound(Dim size, Dim end);
+/// Whether the end `end` of a part of a dim of `size` is checked when shapes are bound, and not by a
+/// range. So are sums of symbols in a table of a fixed size, such as the past and the new tokens of a
+/// text, of which each may be large while the other is small, and ends or sizes with derived symbols.
+bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module);
 
 /// The needs of `op` along symbolic dims: that it gives no negative dims, and what its own meaning
 /// asks for. What its verifier checks over the whole range is not among them.
@@ -60,8 +63,8 @@ void adviseRange(mlir::InFlightDiagnostic &error, const RangeNeed &need, mlir::M
 std::optional<RangeNeed> neededBy(mlir::Diagnostic &diagnostic);
 
 /// Writes the needs of all ops that the ranges of the symbols leave open into the module attribute
-/// `dl.needs`, an array of dictionaries {dim, least, why}: the runtime checks them when shapes are
-/// bound. Dims that the data count are left out.
+/// `dl.needs`, an array of dictionaries {dim, least, why}, with `exact` where the dim must be
+/// `least` and no more: the runtime checks them when shapes are bound. Dims that the data count are left out.
 void recordNeeds(mlir::ModuleOp module);
 
 } // namespace dlc::dl

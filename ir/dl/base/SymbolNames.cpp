@@ -20,15 +20,32 @@ SymbolNames::SymbolNames(Value value) {
     near = value.getDefiningOp();
 }
 
-std::string SymbolNames::of(unsigned symbol) const {
+SymbolNames::Name SymbolNames::of(unsigned symbol) const {
   for (Operation *op = near; op; op = op->getParentOp())
     if (auto symbols = op->getAttrOfType<ArrayAttr>("dl.symbols")) {
       auto named = symbol < symbols.size() ? dyn_cast<SymbolAttr>(symbols[symbol]) : SymbolAttr();
       if (named)
-        return named.getName().str();
+        return {named.getName().str(), named.getStep(), named.getOffset()};
       break;
     }
-  return "s" + std::to_string(symbol);
+  return {"s" + std::to_string(symbol)};
+}
+
+/// Prints `factor` times a symbol. The name of a symbol with a step belongs to step * symbol +
+/// offset, so that 32 times a symbol of step 32 is "H", and twice that symbol "H/16".
+static void printSymbol(llvm::raw_ostream &os, const SymbolNames::Name &name, int64_t factor) {
+  std::string size = name.name;
+  if (name.offset != 0)
+    size = "(" + size + " - " + std::to_string(name.offset) + ")";
+  if (factor % name.step == 0) {
+    os << size;
+    if (factor != name.step)
+      os << '*' << factor / name.step;
+  } else if (name.step % factor == 0) {
+    os << size << '/' << name.step / factor;
+  } else {
+    os << size << '/' << name.step << '*' << factor;
+  }
 }
 
 /// Prints with the precedence of the language: sums without, products with parentheses round sums.
@@ -38,10 +55,16 @@ static void printDim(llvm::raw_ostream &os, AffineExpr dim, SymbolNames names, b
     return;
   }
   if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
-    os << names.of(symbol.getPosition());
+    printSymbol(os, names.of(symbol.getPosition()), 1);
     return;
   }
   auto binary = cast<AffineBinaryOpExpr>(dim);
+  auto scaled = dyn_cast<AffineSymbolExpr>(binary.getLHS());
+  if (auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+      scaled && factor && binary.getKind() == AffineExprKind::Mul && factor.getValue() > 0) {
+    printSymbol(os, names.of(scaled.getPosition()), factor.getValue());
+    return;
+  }
   bool isSum = binary.getKind() == AffineExprKind::Add;
   if (binary.getKind() == AffineExprKind::CeilDiv) {
     os << "ceil(";

@@ -86,11 +86,11 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
     dims[*open] = normalize(total.floorDiv(known));
     known = known * dims[*open];
   }
-  if (normalize(known) != total)
+  known = normalize(known);
+  if (known != total && !canBeEqual(adaptor.getX(), known, total))
     return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
                              " has ", text(total, adaptor.getOperands()),
-                             " elements; the new dims have ",
-                             text(normalize(known), adaptor.getOperands()));
+                             " elements; the new dims have ", text(known, adaptor.getOperands()));
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
@@ -113,6 +113,38 @@ LoopNest ReshapeOp::getLoopNest() {
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+//===- expect_dims --------------------------------------------------------------------------------===//
+
+LogicalResult ExpectDimsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  Dims from = dl::getDims(x), dims(adaptor.getDims().getResults());
+  bool fits = from.size() == dims.size();
+  for (size_t i = 0; fits && i < dims.size(); ++i) {
+    if (isConstant(dims[i], -1))
+      dims[i] = from[i];
+    dims[i] = normalize(dims[i]);
+    fits = dims[i] == from[i] || canBeEqual(adaptor.getX(), dims[i], from[i]);
+  }
+  if (!fits) {
+    std::string wanted;
+    for (AffineExpr dim : dims)
+      wanted += (wanted.empty() ? "" : ", ") + text(dim, adaptor.getX());
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
+                             " expects [", wanted, "], which its dims never equal");
+  }
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest ExpectDimsOp::getLoopNest() {
+  return moveNest(*this, loopsOf(getContext(), 0, typeOf(getX()).getRank()));
+}
+
+OpFoldResult ExpectDimsOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 

@@ -35,7 +35,8 @@ def DL_BroadcastOp : DL_Op<"broadcast", "", [Pure, DeclareOpInterfaceMethods<Loo
 def DL_ReshapeOp : DL_MoveOp<"reshape", "reshape(Tensor x, SymInt[] shape)\nview(Tensor x, SymInt[] shape)"> {
   let summary = "The same elements in row-major order under other dims";
   let description = [{
-    One dim of `shape` may be -1: it takes what is left. PyTorch: `torch.reshape`.
+    One dim of `shape` may be -1: it takes what is left. Where the number of elements agrees for some sizes only, it is
+    checked when shapes are bound. PyTorch: `torch.reshape`.
     ```mlir
     %y = dl.reshape %x {shape = affine_map<() -> (4, -1)>} : (tensor<4x8x2xf32>) -> tensor<4x16xf32>
     ```
@@ -43,6 +44,19 @@ def DL_ReshapeOp : DL_MoveOp<"reshape", "reshape(Tensor x, SymInt[] shape)\nview
   let arguments = (ins DL_AnyTensor:$x, AffineMapAttr:$shape);
   let hasFolder = 1;
   let hasCanonicalizer = 1;
+}
+
+def DL_ExpectDimsOp : DL_MoveOp<"expect_dims", "expect_dims(Tensor x, SymInt[] dims)"> {
+  let summary = "x under dims that its own are expected to equal";
+  let description = [{
+    -1 keeps a dim. Dims that differ in form, such as N and M, are compared when shapes are bound: the runtime refuses
+    sizes for which they differ. Dims that differ for all sizes are an error.
+    ```mlir
+    %y = dl.expect_dims %x {dims = affine_map<() -> (-1, 8)>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_AnyTensor:$x, AffineMapAttr:$dims);
+  let hasFolder = 1;
 }
 
 def DL_FlattenOp : DL_MoveOp<"flatten", "flatten(Tensor x, int start_dim=0, int end_dim=-1)"> {

@@ -55,6 +55,15 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   return success();
 }
 
+bool canBeEqual(Value x, AffineExpr a, AffineExpr b) {
+  Region *region = x.getParentRegion();
+  auto module = region ? region->getParentOfType<ModuleOp>() : ModuleOp();
+  if (!module || (asConstant(a) && asConstant(b)))
+    return false;
+  auto difference = rangeOf(normalize(a - b), symbolRanges(module));
+  return difference && difference->min <= 0 && difference->max >= 0;
+}
+
 LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first, AffineExpr last) {
   AffineExpr size = dimsOf(x)[dim];
   auto module = op->getParentOfType<ModuleOp>();
@@ -68,7 +77,7 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
     return success();
   // The runtime checks it (needsOf), unless it never fits.
   if (begins && rest && begins->min >= 0 && rest->max >= 0 && isa<NarrowOp, PartOp>(op) &&
-      isCheckedWhenBound(size, normalize(last)))
+      isCheckedWhenBound(size, normalize(last), module))
     return success();
   std::string begin = text(normalize(first), op), end = text(normalize(last - 1), op);
   std::string what =

@@ -6,6 +6,9 @@
 #include "runtime/core/Text.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 using namespace dlc::rt;
 using dlc::schema::ExprNode;
@@ -37,12 +40,114 @@ static std::optional<Interval> combine(ExprOp op, Interval a, Interval b) {
     if (a.isConstant() && b.isConstant())
       return Interval{floorMod(a.min, b.min), floorMod(a.min, b.min)};
     return Interval{0, a.min >= 0 ? std::min(a.max, b.max - 1) : b.max - 1};
-  case ExprOp::constant:
-  case ExprOp::symbol:
+  default:
     break;
   }
   return std::nullopt;
 }
+
+//===- Definitions of derived symbols -------------------------------------------------------------===//
+
+static double realOf(int64_t bits) { return std::bit_cast<double>(bits); }
+static int64_t bitsOf(double real) { return std::bit_cast<int64_t>(real); }
+
+/// Rounds towards zero; the nearest integer of 64 bits where the number is beyond them, 0 for NaN.
+static int64_t truncated(double value) {
+  if (std::isnan(value))
+    return 0;
+  return value >= 0x1p63   ? std::numeric_limits<int64_t>::max()
+         : value < -0x1p63 ? std::numeric_limits<int64_t>::min()
+                           : static_cast<int64_t>(value);
+}
+
+/// Rounds half to even, whatever the rounding mode of the process.
+static double nearestEven(double value) {
+  double below = std::floor(value), rest = value - below;
+  return rest < 0.5 || (rest == 0.5 && std::fmod(below, 2) == 0) ? below : below + 1;
+}
+
+/// The value of `a op b`, both as rows hold them; `op` is none of those of sizes, and no choice.
+static int64_t defined(ExprOp op, int64_t a, int64_t b) {
+  double x = realOf(a), y = realOf(b);
+  switch (op) {
+  case ExprOp::min:
+    return std::min(a, b);
+  case ExprOp::max:
+    return std::max(a, b);
+  case ExprOp::equal:
+    return a == b;
+  case ExprOp::less:
+    return a < b;
+  case ExprOp::quotient:
+    if (b == -1)
+      return a == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -a;
+    return b == 0 ? 0 : a / b;
+  case ExprOp::remainder:
+    return b == 0 || b == -1 ? 0 : a % b;
+  case ExprOp::real:
+    return bitsOf(static_cast<double>(a));
+  case ExprOp::integer:
+    return truncated(x);
+  case ExprOp::single:
+    return bitsOf(static_cast<float>(x));
+  case ExprOp::sum:
+    return bitsOf(x + y);
+  case ExprOp::difference:
+    return bitsOf(x - y);
+  case ExprOp::product:
+    return bitsOf(x * y);
+  case ExprOp::ratio:
+    return bitsOf(x / y);
+  case ExprOp::floor:
+    return bitsOf(std::floor(x));
+  case ExprOp::ceil:
+    return bitsOf(std::ceil(x));
+  case ExprOp::nearest:
+    return bitsOf(nearestEven(x));
+  case ExprOp::root:
+    return bitsOf(std::sqrt(x));
+  case ExprOp::real_min:
+    return bitsOf(std::min(x, y));
+  case ExprOp::real_max:
+    return bitsOf(std::max(x, y));
+  case ExprOp::real_equal:
+    return x == y;
+  case ExprOp::real_less:
+    return x < y;
+  default:
+    return 0;
+  }
+}
+
+/// Checks the operands of a row of a definition: earlier ones, integers or real numbers as its
+/// operation takes them.
+Expected<Expressions::Kind> Expressions::kindOf(const std::vector<Kind> &earlier,
+                                                const ExprNode &node, size_t row) {
+  ExprOp op = node.op();
+  bool isChoice = op == ExprOp::select;
+  if (op == ExprOp::real_constant)
+    return Kind::real;
+  for (int64_t operand : {int64_t(node.lhs()), int64_t(node.rhs()), isChoice ? node.value() : 0})
+    if (operand < 0 || static_cast<uint64_t>(operand) >= row)
+      return malformed("expression ", row, " names expression ", operand,
+                       "; expected an earlier one");
+  auto isReal = [&](size_t operand) { return earlier[operand] == Kind::real; };
+  bool takesReal = op == ExprOp::integer || op >= ExprOp::single;
+  if (isChoice)
+    takesReal = isReal(node.lhs());
+  if (isReal(node.lhs()) != takesReal || isReal(node.rhs()) != takesReal ||
+      (isChoice && isReal(static_cast<size_t>(node.value()))))
+    return malformed("expression ", row, " has an operand that is ",
+                     takesReal ? "an integer; expected real numbers"
+                               : "a real number; expected integers");
+  bool givesReal =
+      isChoice ? takesReal
+               : op == ExprOp::real ||
+                     (op >= ExprOp::single && op != ExprOp::real_equal && op != ExprOp::real_less);
+  return givesReal ? Kind::real : Kind::integer;
+}
+
+//===- The table ----------------------------------------------------------------------------------===//
 
 Expected<Expressions> Expressions::create(const schema::Module &module) {
   Expressions result;
@@ -55,8 +160,17 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
   };
   for (size_t row = 0; row < count; ++row) {
     const ExprNode &node = *module.expressions()->Get(row);
-    if (node.op() > ExprOp::mod)
+    if (node.op() > ExprOp::MAX)
       return refuse(row, ": unknown operation ", static_cast<int>(node.op()));
+    if (node.op() > ExprOp::mod) {
+      Expected<Kind> kind = kindOf(result.kinds, node, row);
+      if (kind.failed())
+        return kind.status();
+      result.kinds.push_back(*kind);
+      result.ranges.push_back({0, 0});
+      continue;
+    }
+    result.kinds.push_back(Kind::size);
     if (node.op() == ExprOp::constant) {
       result.ranges.push_back({node.value(), node.value()});
       continue;
@@ -65,12 +179,18 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
       if (node.value() < 0 || static_cast<uint64_t>(node.value()) >= numSymbols)
         return refuse(row, " names symbol ", node.value(), "; there are ", numSymbols);
       const schema::Symbol &symbol = *module.symbols()->Get(node.value());
+      if (symbol.is_derived() &&
+          (symbol.derived() >= row || result.kinds[symbol.derived()] == Kind::real))
+        return refuse(row, " names symbol ", node.value(), ", which is derived from expression ",
+                      symbol.derived(), "; expected an earlier integer");
       result.ranges.push_back({symbol.min(), symbol.max()});
       continue;
     }
     if (node.lhs() >= row || node.rhs() >= row)
       return refuse(row, " names expression ", std::max(node.lhs(), node.rhs()),
                     "; expected an earlier one");
+    if (result.kinds[node.lhs()] != Kind::size || result.kinds[node.rhs()] != Kind::size)
+      return refuse(row, " names a step in the definition of a derived symbol; expected a size");
     Interval divisor = result.ranges[node.rhs()];
     if (node.op() >= ExprOp::floordiv && divisor.min <= 0)
       return refuse(row, " divides by what may be ", divisor.min, "; expected a positive divisor");
@@ -100,9 +220,13 @@ void Expressions::evaluate(const std::vector<int64_t> &symbols, size_t count,
     case ExprOp::constant:
       values[row] = node.value();
       break;
-    case ExprOp::symbol:
-      values[row] = symbols[node.value()];
+    case ExprOp::symbol: {
+      const schema::Symbol &symbol = *module->symbols()->Get(node.value());
+      values[row] = symbol.is_derived()
+                        ? std::clamp(values[symbol.derived()], symbol.min(), symbol.max())
+                        : symbols[node.value()];
       break;
+    }
     case ExprOp::add:
       values[row] = lhs() + rhs();
       break;
@@ -118,6 +242,15 @@ void Expressions::evaluate(const std::vector<int64_t> &symbols, size_t count,
     case ExprOp::mod:
       values[row] = floorMod(lhs(), rhs());
       break;
+    case ExprOp::select:
+      values[row] = values[node.value()] != 0 ? lhs() : rhs();
+      break;
+    case ExprOp::real_constant:
+      values[row] = node.value();
+      break;
+    default:
+      values[row] = defined(node.op(), lhs(), rhs());
+      break;
     }
   }
 }
@@ -132,12 +265,29 @@ std::vector<uint32_t> Expressions::symbolsOf(uint32_t index) const {
     const ExprNode &node = *module->expressions()->Get(row);
     if (node.op() == ExprOp::symbol)
       found.push_back(static_cast<uint32_t>(node.value()));
-    else if (node.op() != ExprOp::constant)
+    else if (node.op() != ExprOp::constant && node.op() != ExprOp::real_constant)
       needed[node.lhs()] = needed[node.rhs()] = true;
+    if (node.op() == ExprOp::select)
+      needed[node.value()] = true;
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+/// `factor` times a symbol. Its name belongs to step * symbol + offset: 32 times a symbol of step 32
+/// is "H", twice that symbol "H/16".
+static std::string printSymbol(const dlc::schema::Symbol &symbol, int64_t factor) {
+  std::string size = symbol.name()->str();
+  if (symbol.offset() != 0)
+    size = text("(", size, " - ", symbol.offset(), ")");
+  if (factor == symbol.step())
+    return size;
+  if (factor % symbol.step() == 0)
+    return text(factor / symbol.step(), "*", size);
+  if (symbol.step() % factor == 0)
+    return text(size, "/", symbol.step() / factor);
+  return text(factor, "*", size, "/", symbol.step());
 }
 
 /// `budget` bounds the nodes printed: a table is a DAG, whose tree may be exponential.
@@ -149,7 +299,32 @@ static std::string printNode(const dlc::schema::Module &module, uint32_t index, 
   if (node.op() == ExprOp::constant)
     return std::to_string(node.value());
   if (node.op() == ExprOp::symbol)
-    return module.symbols()->Get(node.value())->name()->str();
+    return printSymbol(*module.symbols()->Get(node.value()), 1);
+  if (node.op() == ExprOp::real_constant)
+    return text(realOf(node.value()));
+  auto at = [&](uint32_t row) -> const ExprNode & { return *module.expressions()->Get(row); };
+  if (node.op() > ExprOp::mod) {
+    auto inside = [&](uint32_t child) { return printNode(module, child, 0, budget); };
+    std::string out = text(dlc::schema::EnumNameExprOp(node.op()), "(");
+    if (node.op() == ExprOp::select)
+      out += inside(static_cast<uint32_t>(node.value())) + ", ";
+    out += inside(node.lhs());
+    return out + (node.rhs() == node.lhs() ? ")" : ", " + inside(node.rhs()) + ")");
+  }
+  // step * symbol + offset: the size that the symbol's name belongs to.
+  if (node.op() == ExprOp::add && at(node.rhs()).op() == ExprOp::constant &&
+      at(node.lhs()).op() == ExprOp::mul && at(at(node.lhs()).lhs()).op() == ExprOp::symbol &&
+      at(at(node.lhs()).rhs()).op() == ExprOp::constant)
+    if (const dlc::schema::Symbol &symbol =
+            *module.symbols()->Get(at(at(node.lhs()).lhs()).value());
+        symbol.offset() != 0 && symbol.offset() == at(node.rhs()).value() &&
+        symbol.step() == at(at(node.lhs()).rhs()).value())
+      return symbol.name()->str();
+  if (node.op() == ExprOp::mul && at(node.lhs()).op() == ExprOp::symbol &&
+      at(node.rhs()).op() == ExprOp::constant && at(node.rhs()).value() > 0)
+    if (const dlc::schema::Symbol &symbol = *module.symbols()->Get(at(node.lhs()).value());
+        symbol.step() > 1)
+      return printSymbol(symbol, at(node.rhs()).value());
   static const char *const names[] = {"", "", " + ", "*", " floordiv ", " ceildiv ", " mod "};
   int binding = node.op() == ExprOp::add ? 1 : 2;
   auto operand = [&](uint32_t child, int at) { return printNode(module, child, at, budget); };

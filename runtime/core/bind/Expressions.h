@@ -31,7 +31,9 @@ public:
   static Expected<Expressions> create(const schema::Module &module);
 
   size_t size() const { return ranges.size(); }
-  bool has(uint32_t index) const { return index < ranges.size(); }
+  /// Whether row `index` exists and is a size: an expression over symbols, and not a step in the
+  /// definition of a derived symbol.
+  bool has(uint32_t index) const { return index < ranges.size() && kinds[index] == Kind::size; }
   const Interval &range(uint32_t index) const { return ranges[index]; }
   std::optional<int64_t> constant(uint32_t index) const {
     return ranges[index].isConstant() ? std::optional(ranges[index].min) : std::nullopt;
@@ -39,7 +41,8 @@ public:
   /// The symbol that the row is, and nothing else.
   std::optional<uint32_t> asSymbol(uint32_t index) const;
 
-  /// Values of rows 0..count-1 when symbol s has value symbols[s], which lies in its range.
+  /// Values of rows 0..count-1 when symbol s has value symbols[s], which lies in its range. A derived
+  /// symbol has the value of its definition instead, in rows that name it moved into its range.
   void evaluate(const std::vector<int64_t> &symbols, size_t count,
                 std::vector<int64_t> &values) const;
   /// Symbols that row `index` depends on.
@@ -52,8 +55,15 @@ public:
   std::string print(uint32_t index) const;
 
 private:
+  /// A row of a definition is an integer or, as the bits of an f64, a real number.
+  enum class Kind : uint8_t { size, integer, real };
+
+  static Expected<Kind> kindOf(const std::vector<Kind> &earlier, const schema::ExprNode &node,
+                               size_t row);
+
   const schema::Module *module = nullptr;
-  std::vector<Interval> ranges;
+  std::vector<Interval> ranges; ///< of sizes; 0 of other rows
+  std::vector<Kind> kinds;
 };
 
 } // namespace dlc::rt

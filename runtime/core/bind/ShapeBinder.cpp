@@ -21,7 +21,7 @@ public:
     for (size_t i = 0; i < numSymbols; ++i) {
       result.symbols.push_back(table.symbols()->Get(i)->min());
       bound[i] = table.symbols()->Get(i)->min() == table.symbols()->Get(i)->max() ||
-                 table.symbols()->Get(i)->counted();
+                 table.symbols()->Get(i)->counted() || table.symbols()->Get(i)->is_derived();
     }
   }
 
@@ -35,6 +35,7 @@ public:
         return Status(DLC_USAGE, text("the inputs' dims do not determine the symbol ",
                                       quoted(table.symbols()->Get(i)->name()->string_view())));
     expressions.evaluate(result.symbols, expressions.size(), result.values);
+    DLC_TRY(bindDerived());
     bindCounted();
     DLC_TRY(checkInputs());
     DLC_TRY(checkNeeds());
@@ -60,10 +61,19 @@ private:
           continue;
         told[symbol] = true;
         const schema::Symbol &info = *table.symbols()->Get(symbol);
-        out += text(std::exchange(joint, ", "), info.name()->string_view(), " in ", info.min(),
-                    "..", info.max());
+        out += text(std::exchange(joint, ", "), info.name()->string_view(), " in ",
+                    sizeAt(info, info.min()), "..", sizeAt(info, info.max()));
+        if (info.step() > 1)
+          out += text(" in steps of ", info.step());
+        if (info.why() && info.why()->size())
+          out += text(" (", info.why()->string_view(), ")");
       }
     return out;
+  }
+
+  /// The size that a symbol's name belongs to.
+  static int64_t sizeAt(const schema::Symbol &symbol, int64_t value) {
+    return symbol.step() * value + symbol.offset();
   }
 
   Status checkRanks() const {
@@ -84,12 +94,13 @@ private:
   Status set(uint32_t symbol, int64_t value, size_t i, size_t dim) {
     const schema::Symbol &info = *table.symbols()->Get(symbol);
     if (value < info.min() || value > info.max())
-      return {DLC_USAGE, text(dimName(i, dim), ": expected ", info.min(), " to ", info.max(),
-                              ", got ", inputs[i][dim], signature(i))};
+      return {DLC_USAGE, text(dimName(i, dim), ": expected ", sizeAt(info, info.min()), " to ",
+                              sizeAt(info, info.max()), ", got ", inputs[i][dim], signature(i))};
     if (bound[symbol] && result.symbols[symbol] != value)
-      return {DLC_USAGE, text(dimName(i, dim), ": expected ", result.symbols[symbol], ", got ",
-                              value, ": ", info.name()->string_view(), " = ",
-                              result.symbols[symbol], " by ", from[symbol], signature(i))};
+      return {DLC_USAGE,
+              text(dimName(i, dim), ": expected ", sizeAt(info, result.symbols[symbol]), ", got ",
+                   sizeAt(info, value), ": ", info.name()->string_view(), " = ",
+                   sizeAt(info, result.symbols[symbol]), " by ", from[symbol], signature(i))};
     result.symbols[symbol] = value;
     if (!bound[symbol])
       from[symbol] = dimName(i, dim);
@@ -124,11 +135,33 @@ private:
             DLC_TRY(set(*unknown, *value, i, dim));
             progress = true;
           } else if (!exists) {
+            const schema::Symbol &info = *table.symbols()->Get(*unknown);
+            if (info.step() > 1 && expressions.print(index) == info.name()->string_view())
+              return {DLC_USAGE, text(dimName(i, dim), ": expected ", sizeAt(info, info.min()),
+                                      " to ", sizeAt(info, info.max()), " in steps of ",
+                                      info.step(), ", got ", inputs[i][dim], signature(i))};
             return {DLC_USAGE,
                     text(dimName(i, dim), ": no value in range makes ", expressions.print(index),
                          " equal to ", inputs[i][dim], signature(i))};
           }
         }
+    }
+    return {};
+  }
+
+  /// Derived symbols have the values of their definitions, which must lie in their ranges: kernels
+  /// were made for these.
+  Status bindDerived() {
+    for (size_t i = 0; i < numSymbols; ++i) {
+      const schema::Symbol &symbol = *table.symbols()->Get(i);
+      if (!symbol.is_derived())
+        continue;
+      int64_t value = result.symbols[i] = result.values[symbol.derived()];
+      if (value < symbol.min() || value > symbol.max())
+        return {DLC_USAGE,
+                text("the model does not take inputs of these dims: ", symbol.name()->string_view(),
+                     " = ", expressions.print(symbol.derived()), " would be ", value, "; expected ",
+                     symbol.min(), " to ", symbol.max())};
     }
     return {};
   }
@@ -187,7 +220,11 @@ private:
   Status checkNeeds() const {
     for (size_t i = 0; table.needs() && i < table.needs()->size(); ++i) {
       const schema::Need &need = *table.needs()->Get(i);
-      if (int64_t size = result.values[need.dim()]; size < need.least())
+      int64_t size = result.values[need.dim()];
+      if (need.exact() && size != need.least())
+        return {DLC_USAGE, text("the model does not take inputs of these dims: ",
+                                need.why()->string_view(), "; they differ by ", size)};
+      if (size < need.least())
         return {DLC_USAGE, text("the model does not take inputs of these dims: ",
                                 need.why()->string_view(), "; it would be ", size)};
     }

@@ -44,10 +44,44 @@ static Status checkSymbols(const schema::Module &module) {
   DLC_TRY(checkNames("symbol", module.symbols()));
   for (size_t i = 0; i < sizeOf(module.symbols()); ++i) {
     const schema::Symbol &symbol = *module.symbols()->Get(i);
-    if (symbol.min() < 0 || symbol.min() > symbol.max())
-      return refuseModule(text("symbol ", quoted(symbol.name()->string_view())),
-                          "expected a range of non-negative values, got ", symbol.min(), "..",
-                          symbol.max());
+    std::string where = text("symbol ", quoted(symbol.name()->string_view()));
+    if ((symbol.min() < 0 && !symbol.is_derived()) || symbol.min() > symbol.max())
+      return refuseModule(where, "expected a range of non-negative values, got ", symbol.min(),
+                          "..", symbol.max());
+    int64_t largest;
+    if (symbol.step() < 1 || symbol.offset() < 0 ||
+        !checkedMul(symbol.step(), symbol.max(), largest) ||
+        !checkedAdd(largest, symbol.offset(), largest))
+      return refuseModule(where, "expected a step of 1 or more and an offset of 0 or more, got ",
+                          symbol.step(), " and ", symbol.offset());
+    if (symbol.is_derived() && symbol.counted())
+      return refuseModule(where, "it is derived and counted; expected one of these");
+  }
+  return {};
+}
+
+/// Definitions name symbols before their own, and inputs tell the others.
+static Status checkDerived(const schema::Module &module, const Expressions &expressions) {
+  for (size_t i = 0; i < sizeOf(module.symbols()); ++i) {
+    const schema::Symbol &symbol = *module.symbols()->Get(i);
+    std::string where = text("symbol ", quoted(symbol.name()->string_view()));
+    if (!symbol.is_derived())
+      continue;
+    if (symbol.derived() >= expressions.size())
+      return refuseModule(where, "its definition is expression ", symbol.derived(), "; there are ",
+                          expressions.size());
+    for (uint32_t other : expressions.symbolsOf(symbol.derived()))
+      if (other >= i || module.symbols()->Get(other)->counted())
+        return refuseModule(where, "its definition names symbol ", other,
+                            "; expected earlier ones that are not counted");
+  }
+  for (size_t i = 0; i < sizeOf(module.inputs()); ++i) {
+    const schema::Value &input = *module.inputs()->Get(i);
+    for (size_t dim = 0; dim < sizeOf(input.dims()); ++dim)
+      for (uint32_t symbol : expressions.symbolsOf(input.dims()->Get(dim)))
+        if (module.symbols()->Get(symbol)->is_derived())
+          return refuseModule(text("input ", quoted(input.name()->string_view())), "dim ", dim,
+                              " depends on a derived symbol");
   }
   return {};
 }
@@ -255,6 +289,7 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
   DLC_TRY(checkValues("state", *expressions, module.states()));
   DLC_TRY(checkNeeds(module, *expressions));
   DLC_TRY(checkCache(module, *expressions));
+  DLC_TRY(checkDerived(module, *expressions));
   DLC_TRY(checkCounted(module, *expressions));
   DLC_TRY(checkWeights(module));
   DLC_TRY(checkSegments(module, segmentsBegin, fileBytes));

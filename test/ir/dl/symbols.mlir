@@ -1,7 +1,15 @@
 // RUN: dlc-opt %s | FileCheck %s
 // Symbolic dims come in normal form, so that equal dims are one expression.
 
-module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>, #dl.symbol<"T", 1, 512>]} {
+// CHECK: #dl.symbol<"H", 1, 128 step 32 offset 5 why "a joint">
+// CHECK-SAME: #dl.symbol<"few", -3, 4 derived <min(
+// CHECK-SAME: #dl.symbol<"part", 0, 44 derived <integer(#dl.derived<floor(#dl.derived<product(#dl.derived<real(
+// CHECK-SAME: 0.69{{9+}}6 : f64)>)>)>>
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>, #dl.symbol<"T", 1, 512>,
+    #dl.symbol<"H", 1, 128 step 32 offset 5 why "a joint">,
+    #dl.symbol<"few", -3, 4 derived <min(affine_map<()[s0] -> (s0 - 4)>, affine_map<() -> (4)>)>>,
+    #dl.symbol<"part", 0, 44 derived <integer(#dl.derived<floor(#dl.derived<product(
+        #dl.derived<real(affine_map<()[s0] -> (s0)>)>, 0.7 : f64)>)>)>>]} {
 
 // CHECK-LABEL: @normal_form
 // CHECK-SAME: #dl.t<[s0 * 2, s1 + 3]>

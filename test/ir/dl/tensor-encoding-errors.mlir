@@ -15,6 +15,40 @@ module attributes {dl.symbols = [#dl.symbol<"N", 0, 4 usual 2, most = ()[] -> (4
 
 // -----
 
+// expected-error @+1 {{the dim 'N' has step 0 and offset 0; expected a step of 1 or more and an offset of 0 or more, and neither for a counted or derived dim}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 step 0>]} {}
+
+// -----
+
+// expected-error @+1 {{the dim 'N' is derived: expected an integer that the data do not count}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 derived <real(affine_map<() -> (4)>)>>]} {}
+
+// -----
+
+// expected-error @+2 {{the size function 'min' has 1 operands; expected 2}}
+// expected-error @+1 {{failed to parse DL_SymbolAttr parameter 'derived'}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 derived <min(affine_map<() -> (4)>)>>]} {}
+
+// -----
+
+// expected-error @+2 {{the size function 'integer' has the operand affine_map<() -> (4)>; expected a real number}}
+// expected-error @+1 {{failed to parse DL_SymbolAttr parameter 'derived'}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 derived <integer(affine_map<() -> (4)>)>>]} {}
+
+// -----
+
+// expected-error @+2 {{the size function 'real' has the operand "4"; expected one dim, a real number or a derived size}}
+// expected-error @+1 {{failed to parse DL_SymbolAttr parameter 'derived'}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 derived <real("4")>>]} {}
+
+// -----
+
+// expected-error @+2 {{the condition of 'select' is a real number; expected an integer}}
+// expected-error @+1 {{failed to parse DL_SymbolAttr parameter 'derived'}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 derived <select(1.0 : f64, affine_map<() -> (4)>, affine_map<() -> (4)>)>>]} {}
+
+// -----
+
 // expected-error @+1 {{a symbolic dim needs a name}}
 module attributes {dl.symbols = [#dl.symbol<"", 1, 4>]} {}
 

@@ -99,6 +99,8 @@ row("movedim", ("f32",), [(2, "N", 3, 4)], (4, "N", 2, 3), lambda x: x.movedim((
 row("t", ("f32", "i16"), [("N", 5)], (5, "N"), lambda x: x.t())
 row("t", ("f32",), [("N",)], ("N",), lambda x: x.t(), note="one dim")
 
+row("expect_dims", ("f32", "i8"), [("N", 3)], ("N", 3), lambda x: x, attrs="{dims = affine_map<() -> (-1, 3)>}")
+
 # Taken apart.
 row("select", MOVED, [("N", 5)], ("N",), lambda x: x.select(1, 3), attrs="{dim = 1 : i64, index = 3 : i64}")
 row("select", ("f32",), [("N", 5)], (5,), lambda x: x[-1], attrs="{dim = 0 : i64, index = -1 : i64}", sizes=POSITIVE, note="last")

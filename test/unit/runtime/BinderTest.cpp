@@ -158,6 +158,111 @@ TEST(Binder, NeedsBeyondTheRangesAreChecked) {
                         "more along dim 0 of f32[H]; it would be 4");
 }
 
+TEST(Binder, NeedsOfEqualSizesAreChecked) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64), m = shapes.symbol("M", 1, 64);
+  shapes.input("x", DType::f32, {n});
+  shapes.input("y", DType::f32, {m});
+  shapes.module.needs.push_back(std::make_unique<schema::NeedT>());
+  schema::NeedT &need = *shapes.module.needs.back();
+  need.dim = shapes.apply(ExprOp::add, n, shapes.apply(ExprOp::mul, m, shapes.constant(-1))).row;
+  need.exact = true;
+  need.why = "m.dl:1:2: N and M to be equal";
+  rt::Expected<rt::Binding> binding = shapes.bind({{5}, {5}});
+  EXPECT_FALSE(binding.failed()) << binding.status().message();
+  for (int64_t other : {4, 6}) {
+    shapes.module.programs.clear();
+    shapes.refused({{5}, {other}}, "the model does not take inputs of these dims: m.dl:1:2: N and "
+                                   "M to be equal; they differ by " +
+                                       std::to_string(5 - other));
+  }
+}
+
+TEST(Binder, StepsAreToldInSizes) {
+  Shapes shapes;
+  Expr h = shapes.symbol("H", 1, 4);
+  shapes.module.symbols[0]->step = 32;
+  shapes.module.symbols[0]->why = "node 'join' (Concat) needs H/16 and H/32*2 to be equal";
+  shapes.input("x", DType::f32, {shapes.apply(ExprOp::mul, h, shapes.constant(32))});
+  shapes.output("y", DType::f32, {shapes.apply(ExprOp::mul, h, shapes.constant(2))});
+  rt::Expected<rt::Binding> binding = shapes.bind({{96}});
+  ASSERT_FALSE(binding.failed()) << binding.status().message();
+  EXPECT_EQ(binding->outputs, std::vector<Dims>({{6}}));
+  EXPECT_EQ(shapes.made->expressions().print(shapes.module.outputs[0]->dims[0]), "H/16");
+  for (int64_t size : {100, 160}) {
+    shapes.module.programs.clear();
+    shapes.refused({{size}},
+                   "input 'x', dim 0: expected 32 to 128 in steps of 32, got " +
+                       std::to_string(size) +
+                       "; 'x' is f32[H] with H in 32..128 in steps of 32 (node 'join' (Concat) "
+                       "needs H/16 and H/32*2 to be equal)");
+  }
+}
+
+TEST(Binder, DerivedSymbolsFollowFromOthers) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64);
+  Expr few = shapes.apply(ExprOp::min, n, shapes.constant(5));
+  Expr symbol = shapes.symbol("few", 1, 4);
+  shapes.module.symbols[1]->is_derived = true;
+  shapes.module.symbols[1]->derived = few.row;
+  shapes.input("x", DType::f32, {n});
+  shapes.output("y", DType::f32, {shapes.product({symbol, shapes.constant(2)})});
+  rt::Expected<rt::Binding> binding = shapes.bind({{3}});
+  ASSERT_FALSE(binding.failed()) << binding.status().message();
+  EXPECT_EQ(binding->symbols, std::vector<int64_t>({3, 3}));
+  EXPECT_EQ(binding->outputs, std::vector<Dims>({{6}}));
+  shapes.module.programs.clear();
+  // Beyond the range for which the kernels were made.
+  shapes.refused({{9}}, "the model does not take inputs of these dims: few = min(N, 5) would be 5; "
+                        "expected 1 to 4");
+}
+
+/// Each operation of a definition, over the value of N and a constant.
+TEST(Binder, EvaluatesDefinitions) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64), three = shapes.constant(3);
+  auto real = [&](Expr x) { return shapes.apply(ExprOp::real, x, x); };
+  auto integer = [&](Expr x) { return shapes.apply(ExprOp::integer, x, x); };
+  auto unary = [&](ExprOp op, Expr x) { return shapes.apply(op, x, x); };
+  Expr ratio = shapes.apply(ExprOp::ratio, real(n), real(three));
+  Expr isLess = shapes.apply(ExprOp::less, n, three);
+  Expr choice = shapes.apply(ExprOp::select, n, three);
+  shapes.module.expressions[choice.row] =
+      schema::ExprNode(ExprOp::select, n.row, three.row, isLess.row);
+  std::vector<std::pair<Expr, int64_t>> wanted = {
+      {shapes.apply(ExprOp::max, n, three), 8},
+      {shapes.apply(ExprOp::equal, n, three), 0},
+      {isLess, 0},
+      {choice, 3},
+      {shapes.apply(ExprOp::quotient, shapes.constant(-7), three), -2},
+      {shapes.apply(ExprOp::quotient, n, shapes.constant(0)), 0},
+      {shapes.apply(ExprOp::remainder, shapes.constant(-7), three), -1},
+      {integer(unary(ExprOp::floor, ratio)), 2},
+      {integer(unary(ExprOp::ceil, ratio)), 3},
+      {integer(unary(ExprOp::nearest, ratio)), 3},
+      {integer(unary(ExprOp::root, real(n))), 2},
+      {integer(shapes.apply(ExprOp::sum, ratio, real(three))), 5},
+      {integer(shapes.apply(ExprOp::difference, real(three), real(n))), -5},
+      {integer(shapes.apply(ExprOp::product, ratio, real(three))), 8},
+      {integer(unary(ExprOp::single, real(shapes.constant(16777217)))), 16777216},
+      {integer(shapes.apply(ExprOp::real_min, ratio, real(n))), 2},
+      {integer(shapes.apply(ExprOp::real_max, ratio, real(n))), 8},
+      {shapes.apply(ExprOp::real_equal, ratio, ratio), 1},
+      {shapes.apply(ExprOp::real_less, ratio, real(n)), 1}};
+  for (auto [row, value] : wanted) {
+    shapes.symbol("d" + std::to_string(row.row), -100, 20000000);
+    shapes.module.symbols.back()->is_derived = true;
+    shapes.module.symbols.back()->derived = row.row;
+  }
+  shapes.input("x", DType::f32, {n});
+  rt::Expected<rt::Binding> binding = shapes.bind({{8}});
+  ASSERT_FALSE(binding.failed()) << binding.status().message();
+  for (size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_EQ(binding->symbols[1 + i], wanted[i].second)
+        << shapes.made->expressions().print(wanted[i].first.row);
+}
+
 TEST(Binder, PrintsExpressions) {
   Shapes shapes;
   Expr n = shapes.symbol("N", 1, 64), two = shapes.constant(2);

@@ -53,6 +53,67 @@ const Fault kFaults[] = {
      "symbol 'N': expected a range of non-negative values, got 0..-1"},
     {"NegativeSymbol", [](PackageBuilder &p) { p.module.symbols[0]->min = -1; },
      "symbol 'N': expected a range of non-negative values, got -1..64"},
+    {"SymbolStep", [](PackageBuilder &p) { p.module.symbols[0]->step = 0; },
+     "symbol 'N': expected a step of 1 or more and an offset of 0 or more, got 0 and 0"},
+    {"SymbolOffset", [](PackageBuilder &p) { p.module.symbols[0]->offset = -1; },
+     "symbol 'N': expected a step of 1 or more and an offset of 0 or more, got 1 and -1"},
+    {"DerivedLater",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->is_derived = true;
+       p.module.symbols[0]->derived = 1000;
+     },
+     "expression 1 names symbol 0, which is derived from expression 1000; expected an earlier "
+     "integer"},
+    {"DerivedInput",
+     [](PackageBuilder &p) {
+       Expr five = p.constant(5), low = p.apply(ExprOp::min, five, five);
+       Expr symbol = p.symbol("few", 1, 9);
+       p.module.symbols.back()->is_derived = true;
+       p.module.symbols.back()->derived = low.row;
+       p.module.inputs[0]->dims[0] = symbol.row;
+     },
+     "input 'x': dim 0 depends on a derived symbol"},
+    {"DerivedAndCounted",
+     [](PackageBuilder &p) {
+       p.symbol("few", 1, 9);
+       p.module.symbols.back()->is_derived = p.module.symbols.back()->counted = true;
+     },
+     "symbol 'few': it is derived and counted; expected one of these"},
+    {"DefinitionMissing",
+     [](PackageBuilder &p) {
+       p.symbol("few", 1, 9);
+       p.module.expressions.pop_back(); // its row
+       p.module.symbols.back()->is_derived = true;
+       p.module.symbols.back()->derived = 1000;
+     },
+     "symbol 'few': its definition is expression 1000; there are 14"},
+    {"DefinitionOfLater",
+     [](PackageBuilder &p) {
+       p.symbol("few", 1, 9);
+       p.module.expressions.pop_back(); // its row
+       SymbolT &few = *p.module.symbols.back();
+       few.is_derived = true;
+       few.derived = p.symbol("other", 1, 9).row;
+     },
+     "symbol 'few': its definition names symbol 2; expected earlier ones that are not counted"},
+    {"DefinitionAsSize",
+     [](PackageBuilder &p) {
+       Expr five = p.constant(5), low = p.apply(ExprOp::min, five, five);
+       p.apply(ExprOp::add, low, five);
+     },
+     "expression 16 names a step in the definition of a derived symbol; expected a size"},
+    {"DefinitionOfReals",
+     [](PackageBuilder &p) {
+       Expr five = p.constant(5);
+       p.apply(ExprOp::floor, five, five);
+     },
+     "expression 15 has an operand that is an integer; expected real numbers"},
+    {"DefinitionOfIntegers",
+     [](PackageBuilder &p) {
+       Expr five = p.constant(5), real = p.apply(ExprOp::real, five, five);
+       p.apply(ExprOp::min, real, five);
+     },
+     "expression 16 has an operand that is a real number; expected integers"},
     {"CountedMost",
      [](PackageBuilder &p) {
        p.module.symbols[0]->counted = true;
@@ -101,8 +162,8 @@ const Fault kFaults[] = {
      },
      "expression 14 names expression 14; expected an earlier one"},
     {"ExpressionOp",
-     [](PackageBuilder &p) { p.module.expressions.push_back({static_cast<ExprOp>(9), 0, 0, 0}); },
-     "expression 14: unknown operation 9"},
+     [](PackageBuilder &p) { p.module.expressions.push_back({static_cast<ExprOp>(99), 0, 0, 0}); },
+     "expression 14: unknown operation 99"},
     {"Overflow",
      [](PackageBuilder &p) {
        p.product({p.constant(int64_t(1) << 32), p.constant(int64_t(1) << 32)});

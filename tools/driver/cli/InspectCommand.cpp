@@ -71,6 +71,11 @@ struct ProgramFacts {
 
 } // namespace
 
+/// The size that the name of a symbol belongs to.
+static int64_t sizeAt(const schema::Symbol &symbol, int64_t value) {
+  return symbol.step() * value + symbol.offset();
+}
+
 /// "4096 x 512 by 512 x 2048, 12 times", with symbols where shapes are open.
 static std::string describeProduct(const rt::Module &module, const schema::Product &product) {
   auto print = [&](uint32_t expression) { return module.expressions().print(expression); };
@@ -287,12 +292,15 @@ static std::string describe(const rt::Module &module) {
   if (table.symbols() && table.symbols()->size()) {
     out += "Symbolic dims\n";
     for (const auto *symbol : *table.symbols())
-      out += "  " + symbol->name()->str() + " = " + std::to_string(symbol->min()) + ".." +
-             std::to_string(symbol->max()) +
+      out += "  " + symbol->name()->str() + " = " + std::to_string(sizeAt(*symbol, symbol->min())) +
+             ".." + std::to_string(sizeAt(*symbol, symbol->max())) +
+             (symbol->step() > 1 ? " step " + std::to_string(symbol->step()) : "") +
+             (symbol->is_derived() ? ", derived: " + module.expressions().print(symbol->derived())
+                                   : "") +
              (symbol->counted()
                   ? ", counted by the run: at most " + module.expressions().print(symbol->most())
                   : "") +
-             "\n";
+             (symbol->why() && symbol->why()->size() ? ": " + symbol->why()->str() : "") + "\n";
   }
   for (const auto *program : *table.programs())
     describeProgram(module, *program, out);
@@ -337,8 +345,14 @@ static std::string describeJson(const rt::Module &module) {
     for (const auto *symbol : *table.symbols()) {
       json.beginObject()
           .string("name", symbol->name()->str())
-          .integer("min", symbol->min())
-          .integer("max", symbol->max());
+          .integer("min", sizeAt(*symbol, symbol->min()))
+          .integer("max", sizeAt(*symbol, symbol->max()));
+      if (symbol->step() > 1)
+        json.integer("step", symbol->step());
+      if (symbol->is_derived())
+        json.string("derived", module.expressions().print(symbol->derived()));
+      if (symbol->why() && symbol->why()->size())
+        json.string("why", symbol->why()->str());
       if (symbol->counted())
         json.string("counted_up_to", module.expressions().print(symbol->most()));
       json.endObject();

@@ -193,6 +193,41 @@ static SmallVector<dl::Range> usableRanges(ModuleOp module) {
   return ranges;
 }
 
+/// Whether sizes of the symbols are such that the runtime would bind them.
+static bool areUsable(ModuleOp module, ArrayRef<int64_t> symbols) {
+  SmallVector<AffineExpr> values;
+  for (auto [symbol, range] : llvm::zip(symbols, dl::symbolRanges(module))) {
+    if (symbol < range.min || symbol > range.max)
+      return false;
+    values.push_back(getAffineConstantExpr(symbol, module.getContext()));
+  }
+  auto needs = module->getAttrOfType<ArrayAttr>("dl.needs");
+  return llvm::all_of(needs ? needs.getValue() : ArrayRef<Attribute>(), [&](Attribute attribute) {
+    auto need = cast<DictionaryAttr>(attribute);
+    AffineExpr dim = need.getAs<AffineMapAttr>("dim").getValue().getResult(0);
+    auto size = dl::asConstant(dl::normalize(dim.replaceSymbols(values)));
+    int64_t least = need.getAs<IntegerAttr>("least").getInt();
+    return size && (need.contains("exact") ? *size == least : *size >= least);
+  });
+}
+
+/// Sizes near `wanted`, of which each symbol takes the nearest in its range, that a runtime would
+/// bind; where none of the first 256 does, `wanted` itself.
+static SmallVector<int64_t> usableSizes(ModuleOp module, ArrayRef<dl::Range> ranges,
+                                        int64_t wanted) {
+  auto sizesAt = [&](int64_t size) {
+    SmallVector<int64_t> symbols;
+    for (dl::Range range : ranges)
+      symbols.push_back(std::clamp<int64_t>(size, range.min, range.max));
+    bindComputed(module, symbols);
+    return symbols;
+  };
+  for (int64_t size = wanted; size < wanted + 256; ++size)
+    if (SmallVector<int64_t> symbols = sizesAt(size); areUsable(module, symbols))
+      return symbols;
+  return sizesAt(wanted);
+}
+
 LogicalResult PassValidator::begin(ModuleOp module) {
   func::FuncOp function = functionOf(module);
   if (!function)
@@ -200,9 +235,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
         "--validate-passes needs the model as one function; start before the compress phase");
   // 3 is small, odd, and no special case of any op.
   SmallVector<dl::Range> ranges = usableRanges(module);
-  for (dl::Range range : ranges)
-    symbols.push_back(std::clamp<int64_t>(3, range.min, range.max));
-  bindCounted(module, symbols);
+  symbols = usableSizes(module, ranges, 3);
   auto evaluate = [&](AffineExpr dim) {
     SmallVector<AffineExpr> values;
     for (int64_t symbol : symbols)
@@ -218,10 +251,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
   };
   int64_t flops = countFlops();
   if (flops > kMaxFlopsForEach) { // as little work as the model allows
-    symbols.clear();
-    for (dl::Range range : ranges)
-      symbols.push_back(range.min);
-    bindCounted(module, symbols);
+    symbols = usableSizes(module, ranges, 0);
     flops = countFlops();
   }
   eachPass = flops <= kMaxFlopsForEach;

@@ -22,9 +22,9 @@ def case(name, data, *arguments):
     CASES[name] = (data, arguments)
 
 
-def one(name, op, inputs="x", given=None, tensors=(), opset=17, outputs="y", **attributes):
-    """A model of one node over an f32[2,3], or over `given`."""
-    case(name, model([node(op, inputs, outputs, **attributes)], given, tensors=tensors, opset=opset))
+def one(name, op, inputs="x", given=None, tensors=(), opset=17, outputs="y", before=(), **attributes):
+    """A model of one node over an f32[2,3], or over `given`; `before`: what computes its inputs."""
+    case(name, model([*before, node(op, inputs, outputs, **attributes)], given, tensors=tensors, opset=opset))
 
 
 def ints(name, *numbers):
@@ -292,7 +292,6 @@ one("stash_of_text", "LayerNormalization", "x, w", [value("x"), value("w", dims=
 one("training_norm", "BatchNormalization", "x, w, w, w, w", [value("x"), value("w", dims=(3,))], training_mode=1)
 one("range_of_data", "Range", "x, x, x", [value("x", "i64", ())])
 one("range_of_lists", "Range", "s, s, s", tensors=[ints("s", 1, 2)])
-case("range_of_symbols", model([node("Size", "x", "s"), node("Range", "o, s, s")], batch, tensors=[zero]))
 one("eye_like_vector", "EyeLike", given=[value("x", dims=(3,))])
 one("gather_nd", "GatherND", "x, i", tensors=[tensor("i", "i64", [2, 1], [0, 1])], batch_dims=2)
 one("gather_nd_depth", "GatherND", "x, i", tensors=[tensor("i", "i64", [1, 3], [0, 1, 0])])
@@ -304,20 +303,22 @@ one("lrn", "LRN", size=0)
 one("reshape_data", "Reshape", "x, s", shaped)
 one("reshape_zero", "Reshape", "x, s", tensors=[ints("s", 2, 3, 0)])
 one("reshape_two_free", "Reshape", "x, s", tensors=[ints("s", -1, -1)])
-one("reshape_symbols", "Reshape", "x, s", batch, tensors=[ints("s", 2, -1)])
 one("reshape_large", "Reshape", "x, s", tensors=[ints("s", 3170534137668829186, 4, -1)])
 one("squeeze", "Squeeze", "x, s", tensors=[ints("s", 0)])
 one("unsqueeze_twice", "Unsqueeze", "x, s", tensors=[ints("s", 0, 0)])
+one("reshape_counted", "Reshape", "p, s", tensors=[ints("s", 5, -1)], before=[node("NonZero", "x", "p")])
+one("expand_other", "Expand", "x, s", tensors=[ints("s", 2, 4)])
+one("slice_counted", "Slice", "p, s, e, o, s", tensors=[ints("s", -1), ints("e", -9), ints("o", 1)], before=[node("NonZero", "x", "p")])
+one("split_counted", "Split", "p", outputs="y, z", before=[node("NonZero", "x", "p")], axis=1)
+one("split_more", "Split", "x, s", batch, outputs="y, z", before=[node("Shape", "x", "d"), node("Slice", "d, o, i, o", "m"),
+                                                                   node("Concat", "m, i", "s", axis=0)], tensors=[ints("o", 0), ints("i", 1)])
 one("expand_data", "Expand", "x, s", shaped)
 one("tile_data", "Tile", "x, s", shaped)
 one("depth_to_space", "DepthToSpace", blocksize=2)
 one("space_to_depth", "SpaceToDepth", blocksize=2)
 case("slice_by_zero", model([node("Slice", "x, s, t, s, s")], tensors=[ints("s", 0), ints("t", 1)]))
-case("slice_to_symbol", model([node("Size", "x", "n"), node("Unsqueeze", "n, o", "m"), node("Slice", "x, m, m, o")], batch, tensors=[ints("o", 0)]))
-case("slice_backwards", model([node("Slice", "x, s, t, o, s")], batch, tensors=[ints("s", -1), ints("t", -9), ints("o", 0)]))
 one("slice_of_data", "Slice", "x, s, s", shaped)
 one("slice_counts", "Slice", "x, s, t", tensors=[ints("s", 0), ints("t", 1, 1)])
-one("split_symbol", "Split", "x", batch, outputs="y, z")
 one("split_sizes", "Split", "x, s", tensors=[ints("s", 1, 1)])
 one("split_of_data", "Split", "x, s", shaped, outputs="y, z")
 one("pad_of_data", "Pad", "x, s", shaped)

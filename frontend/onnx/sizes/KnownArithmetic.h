@@ -1,7 +1,7 @@
 //===- KnownArithmetic.h - Sums, quotients and comparisons of known numbers ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_KNOWNARITHMETIC_H
-#define DLC_FRONTEND_ONNX_KNOWNARITHMETIC_H
+#ifndef DLC_FRONTEND_ONNX_SIZES_KNOWNARITHMETIC_H
+#define DLC_FRONTEND_ONNX_SIZES_KNOWNARITHMETIC_H
 
 #include "frontend/onnx/Importer.h"
 
@@ -27,4 +27,4 @@ bool foldElementwise(NodeImport &node);
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_KNOWNARITHMETIC_H
+#endif // DLC_FRONTEND_ONNX_SIZES_KNOWNARITHMETIC_H

@@ -1,9 +1,10 @@
 //===- KnownArithmetic.cpp - Sums, quotients and comparisons of known numbers --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/onnx/KnownArithmetic.h"
+#include "frontend/onnx/sizes/KnownArithmetic.h"
 
 #include "frontend/dl/evaluate/Arithmetic.h"
+#include "frontend/onnx/sizes/DerivedNumbers.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -47,6 +48,14 @@ static bool holds(Type dtype, const Number &number) {
                                                  : llvm::isIntN(width, *constant);
 }
 
+/// The same of each value that a derived number may have.
+static bool holdsAll(const NodeImport &node, Type dtype, const Number &number) {
+  auto range = node.rangeOf(number.dim);
+  MLIRContext *context = node.context;
+  return range && holds(dtype, integer(context, range->min)) &&
+         holds(dtype, integer(context, range->max));
+}
+
 /// Sums and products of symbols that go on growing are computed by the model, before they become too long to work with, or their
 /// numbers too large.
 static bool isWorkable(AffineExpr dim) {
@@ -81,7 +90,14 @@ bool foldCast(NodeImport &node, const Known &x) {
   Known result{dtype, x.shape, {}};
   for (const Number &number : x.numbers) {
     auto constant = number.dim ? dl::asConstant(number.dim) : std::nullopt;
-    if (isa<FloatType>(dtype)) {
+    bool isOfSizes = number.derived || (number.dim && !constant);
+    if (isOfSizes && isa<FloatType>(dtype) != number.isReal() ? x.numbers.size() <= kMaxDerived
+                                                              : number.derived != nullptr) {
+      auto derived = dtype.isInteger(1) ? std::nullopt : deriveCast(node, number, x.dtype, dtype);
+      if (!derived || (derived->dim && !holdsAll(node, dtype, *derived)))
+        return false;
+      result.numbers.push_back(*derived);
+    } else if (isa<FloatType>(dtype)) {
       if (!number.isReal() && !constant)
         return false;
       result.numbers.push_back({{}, rounded(number.isReal() ? number.real : *constant, dtype)});
@@ -220,11 +236,25 @@ std::optional<Number> combine(const NodeImport &node, StringRef op, const Number
   return std::nullopt;
 }
 
+/// The same, of sizes where it has to be: nothing for more numbers than shapes have.
+static std::optional<Number> combineOrDerive(const NodeImport &node, StringRef op, const Number &a,
+                                             const Number &b, Type dtype, size_t count,
+                                             bool &isTruth) {
+  bool isOfSizes = a.derived || b.derived;
+  auto number = isOfSizes ? std::nullopt : combine(node, op, a, b, dtype, isTruth);
+  bool isConstant = a.isReal() ? !isOfSizes : dl::asConstant(a.dim) && dl::asConstant(b.dim);
+  if (number || isConstant || count > kMaxDerived)
+    return number;
+  number = deriveBinary(node, op, a, b, dtype, isTruth);
+  return number && number->dim && !isTruth && !holdsAll(node, dtype, *number) ? std::nullopt
+                                                                              : number;
+}
+
 bool foldElementwise(NodeImport &node) {
   MLIRContext *context = node.context;
   StringRef op = node.node.op;
-  bool isUnary =
-      llvm::is_contained({"Neg", "Not", "Floor", "Ceil", "Sqrt", "Abs", "Relu", "Reciprocal"}, op);
+  bool isUnary = llvm::is_contained(
+      {"Neg", "Not", "Floor", "Ceil", "Round", "Sqrt", "Abs", "Relu", "Reciprocal"}, op);
   bool isBinary =
       llvm::is_contained({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less",
                           "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or"},
@@ -252,7 +282,9 @@ bool foldElementwise(NodeImport &node) {
                  &b = y->numbers[y->numbers.size() == 1 ? 0 : i];
     std::optional<Number> number;
     if (!isUnary)
-      number = combine(node, op, a, b, x->dtype, isTruth);
+      number = combineOrDerive(node, op, a, b, x->dtype, count, isTruth);
+    else if (a.derived)
+      number = deriveUnary(node, op, a, x->dtype);
     else if (op == "Neg")
       number = isReal ? Number{{}, -a.real}
                       : combine(node, "Sub", integer(context, 0), a, x->dtype, isTruth);
@@ -261,6 +293,7 @@ bool foldElementwise(NodeImport &node) {
     else if (isReal && op != "Not")
       number = Number{{},
                       rounded(op == "Floor"        ? std::floor(a.real)
+                              : op == "Round"      ? std::nearbyint(a.real)
                               : op == "Ceil"       ? std::ceil(a.real)
                               : op == "Sqrt"       ? std::sqrt(a.real)
                               : op == "Relu"       ? std::max(a.real, 0.0)

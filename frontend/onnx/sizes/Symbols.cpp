@@ -14,13 +14,28 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
+std::string symbolName(StringRef name, const std::string &fallback, MLIRContext *context) {
   std::string symbol = name.empty() ? fallback : name.str();
   for (char &c : symbol)
     if (!llvm::isAlnum(c) && c != '_')
       c = '_';
   if (symbol.empty() || llvm::isDigit(symbol.front()) || frontend::dtypeOf(symbol, context))
     symbol = "dim_" + symbol;
+  return symbol;
+}
+
+AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
+  std::string symbol = symbolName(name, fallback, context);
+  if (auto known = solved.find(symbol); known != solved.end() && known->second.same) {
+    SmallVector<AffineExpr> by;
+    for (auto [position, other] : llvm::enumerate(known->second.names))
+      by.push_back(known->second.same.isFunctionOfSymbol(position) ? symbolNamed(other, {})
+                                                                   : AffineExpr());
+    for (AffineExpr &one : by)
+      if (!one)
+        one = dl::constantDim(0, context);
+    return dl::normalize(known->second.same.replaceSymbols(by));
+  }
   auto found = llvm::find(symbolNames, symbol);
   if (found == symbolNames.end()) {
     if (symbolNames.size() == dl::kMaxSymbols)
@@ -28,7 +43,9 @@ AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
     symbolNames.push_back(symbol);
     found = std::prev(symbolNames.end());
   }
-  return getAffineSymbolExpr(found - symbolNames.begin(), context);
+  AffineExpr made = getAffineSymbolExpr(found - symbolNames.begin(), context);
+  auto known = solved.find(symbol);
+  return known == solved.end() ? made : made * known->second.step + known->second.offset;
 }
 
 AffineExpr Importer::sumNamed(StringRef name) {
@@ -131,8 +148,9 @@ bool Importer::applyGivenShapes(func::FuncOp function) {
                       llvm::cast<RankedTensorType>(type), function.getLoc()});
   SmallVector<SymbolSizes> sizes;
   for (const frontend::Symbol &symbol : symbols)
-    sizes.push_back(
-        {symbol.name.str(), symbol.min, symbol.max, /*lowest=*/0, /*highest=*/INT32_MAX});
+    sizes.push_back({symbol.name.str(), symbol.min, symbol.max, /*lowest=*/0,
+                     /*highest=*/INT32_MAX / symbol.step, /*usual=*/0, /*isComputed=*/false,
+                     symbol.step, symbol.offset});
   if (failed(applyShapes(options.shapes, inputs, sizes, module, function.getLoc()))) {
     ++errors;
     if (options.fault)
@@ -157,7 +175,7 @@ bool Importer::narrow(AffineExpr size, int64_t least, const std::string &why) {
   for (const frontend::Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
   auto narrowed = dl::narrowingFor(size, least, ranges, [&](unsigned symbol) {
-    return !symbols[symbol].most && // else the data count it
+    return !symbols[symbol].most && !symbols[symbol].derived && // else not an input's
            !(bounds[symbol].isMinGiven && bounds[symbol].isMaxGiven);
   });
   if (!narrowed)
@@ -181,7 +199,10 @@ void Importer::narrowForNeeds(func::FuncOp function) {
   function.walk([&](Operation *op) {
     for (const dl::DimNeed &need : dl::needsOf(op)) {
       auto values = dl::rangeOf(need.size, dl::symbolRanges(module));
-      if (!values || values->min >= need.least || need.end)
+      // What is compared when shapes are bound, and by no range: parts of tables, equal sizes, and
+      // sizes that depend on others through a definition.
+      if (!values || values->min >= need.least || need.end || need.left ||
+          dl::mentions(need.size, dl::derivedSymbols(module)))
         continue;
       auto node = llvm::dyn_cast<NameLoc>(op->getLoc());
       narrow(need.size, std::max<int64_t>(need.least, 1),
@@ -191,16 +212,22 @@ void Importer::narrowForNeeds(func::FuncOp function) {
 }
 
 /// Tells which symbols have other ranges than they would have by themselves or by the user's word,
-/// and why.
+/// and why; and what was solved.
 void Importer::noteRanges() {
-  for (auto [symbol, bound] : llvm::zip(symbols, bounds)) {
+  for (const auto &[name, known] : solved)
+    if (!known.note.empty())
+      emitRemark(UnknownLoc::get(context))
+          << file.path() << ": " << name << ": " << known.note << ": " << known.why;
+  for (auto [position, bound] : llvm::enumerate(bounds)) {
+    frontend::Symbol &symbol = symbols[position];
     if (bound.whyMin.empty() && bound.whyMax.empty())
       continue;
-    std::string range = std::to_string(symbol.min) + ".." + std::to_string(symbol.max);
+    std::string range = std::to_string(symbol.sizeAt(symbol.min)) + ".." +
+                        std::to_string(symbol.sizeAt(symbol.max));
     if (symbol.usual && (symbol.usual < symbol.min || symbol.usual > symbol.max)) {
       error(ImportFault::ofCall, "--opt-shapes makes " + symbol.name + " = " +
-                                     llvm::Twine(symbol.usual) + ", and the model takes " + range +
-                                     ": " +
+                                     llvm::Twine(symbol.sizeAt(symbol.usual)) +
+                                     ", and the model takes " + range + ": " +
                                      (symbol.usual < symbol.min ? bound.whyMin : bound.whyMax));
       continue;
     }

@@ -5,7 +5,8 @@
 // the expressions that they are, so that a dynamic batch stays dynamic. Numbers of the model's data are never known.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
-#include "frontend/onnx/KnownArithmetic.h"
+#include "frontend/onnx/sizes/DerivedNumbers.h"
+#include "frontend/onnx/sizes/KnownArithmetic.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -301,17 +302,24 @@ bool Folding::constantOfShape(const Known &x) {
 
 bool Folding::where() {
   const Known *condition = node.known(0), *x = node.known(1), *y = node.known(2);
-  auto truths = condition ? condition->integers() : std::nullopt;
-  if (!truths || !x || !y || x->dtype != y->dtype || isa<FloatType>(x->dtype))
+  if (!condition || !condition->dtype.isInteger(1) || !x || !y || x->dtype != y->dtype ||
+      isa<FloatType>(x->dtype))
     return false;
   SmallVector<int64_t, 4> shape = condition->shape;
   for (const Known *other : {x, y})
     if (other->shape != shape && (other->numbers.size() != 1 || other->shape.size() > shape.size()))
       return false;
   Known result{x->dtype, shape, {}};
-  for (size_t i = 0; i < truths->size(); ++i) {
-    const Known *from = (*truths)[i] ? x : y;
-    result.numbers.push_back(from->numbers[from->numbers.size() == 1 ? 0 : i]);
+  for (auto [i, truth] : llvm::enumerate(condition->numbers)) {
+    const Number &a = x->numbers[x->numbers.size() == 1 ? 0 : i],
+                 &b = y->numbers[y->numbers.size() == 1 ? 0 : i];
+    auto constant = dl::asConstant(truth.dim);
+    std::optional<Number> chosen = constant ? std::optional(*constant ? a : b) : std::nullopt;
+    if (!constant && condition->numbers.size() <= kMaxDerived)
+      chosen = deriveChoice(node, truth, a, b);
+    if (!chosen)
+      return false;
+    result.numbers.push_back(*chosen);
   }
   return give(std::move(result));
 }
@@ -322,13 +330,25 @@ bool Folding::run() {
   if (node.inputCount() == 0)
     return false;
   StringRef op = node.node.op;
-  static const llvm::StringSet<> kFolded = {
-      "Gather", "Transpose",  "Slice", "Concat",     "Reshape",   "Unsqueeze",   "Squeeze",
-      "Split",  "Cast",       "Range", "ReduceProd", "ReduceMin", "ReduceMax",   "ConstantOfShape",
-      "Where",  "Neg",        "Not",   "Floor",      "Ceil",      "Sqrt",        "Abs",
-      "Relu",   "Reciprocal", "Add",   "Sub",        "Mul",       "Div",         "Mod",
-      "Min",    "Max",        "Equal", "Less",       "Greater",   "LessOrEqual", "GreaterOrEqual",
-      "And",    "Or"};
+  static const llvm::StringSet<> kFolded = {"Gather",      "Transpose",
+                                            "Slice",       "Concat",
+                                            "Reshape",     "Unsqueeze",
+                                            "Squeeze",     "Split",
+                                            "Cast",        "Range",
+                                            "ReduceProd",  "ReduceMin",
+                                            "ReduceMax",   "ConstantOfShape",
+                                            "Where",       "Neg",
+                                            "Not",         "Floor",
+                                            "Ceil",        "Round",
+                                            "Sqrt",        "Abs",
+                                            "Relu",        "Reciprocal",
+                                            "Add",         "Sub",
+                                            "Mul",         "Div",
+                                            "Mod",         "Min",
+                                            "Max",         "Equal",
+                                            "Less",        "Greater",
+                                            "LessOrEqual", "GreaterOrEqual",
+                                            "And",         "Or"};
   if (!kFolded.contains(op))
     return false;
   const Known *x = node.known(0);
