@@ -419,6 +419,11 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
       named.push_back({"end", item(taken ? *begin + *taken : -*rest)});
     return node.call("slice", {x}, named);
   }
+  // From a dim on to the end: positions, which caches tell apart from the places not taken yet.
+  if (!begin && !isBackwards && step == 1 && rest == 0) {
+    Item places = node.call("arange", {Item::dim(first, {}), Item::dim(size, {})});
+    return node.call("index_select", {x, item(dim), places});
+  }
   if (length != size)
     part = node.call("narrow", {x, item(dim), Item::dim(first, {}), Item::dim(length, {})});
   if (isBackwards)
