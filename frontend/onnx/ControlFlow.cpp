@@ -171,8 +171,8 @@ bool Importer::countStep(NodeImport &node, int64_t steps) {
   return true;
 }
 
-/// What the steps gave, one after another along a new axis. With `isEmpty` no step was taken, and
-/// `steps` has what one would give.
+/// Returns the results of the steps, one after another along a new axis. With `isEmpty` no step was
+/// taken, and `steps` holds the result that one step would have.
 Item Importer::stacked(NodeImport &node, ArrayRef<Item> steps, int64_t axis, bool isEmpty) {
   Item::List list;
   for (const Item &step : steps) {
@@ -351,7 +351,7 @@ bool Importer::importScan(NodeImport &node) {
         state[i].tensor = x.as<mlir::Value>();
     }
     std::vector<std::vector<Item>> gathered(gatheredCount);
-    // Of no steps, one that is not taken says what it would give.
+    // If there are no steps, one is imported for the types of its results.
     for (int64_t step = 0; step < std::max<int64_t>(steps, 1) && !node.hasFailed(); ++step) {
       if (!countStep(node, step))
         return false;

@@ -32,11 +32,11 @@ def DL_SizeFunction
                    I32EnumAttrCase<"equal", 2>, I32EnumAttrCase<"less", 3>,
                    // (condition, then, otherwise)
                    I32EnumAttrCase<"select", 4>,
-                   // Of two integers, rounded towards zero; 0 for a divisor of 0.
+                   // Division of integers, rounded towards zero; 0 for a divisor of 0.
                    I32EnumAttrCase<"quotient", 5>, I32EnumAttrCase<"remainder", 6>,
                    // From integers to real numbers and back, towards zero.
                    I32EnumAttrCase<"real", 7>, I32EnumAttrCase<"integer", 8>,
-                   // Of real numbers in f64. `single` rounds to f32.
+                   // Arithmetic of real numbers in f64. `single` rounds to f32.
                    I32EnumAttrCase<"single", 9>, I32EnumAttrCase<"sum", 10>,
                    I32EnumAttrCase<"difference", 11>, I32EnumAttrCase<"product", 12>,
                    I32EnumAttrCase<"ratio", 13>, I32EnumAttrCase<"floor", 14>,

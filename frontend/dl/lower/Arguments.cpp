@@ -175,7 +175,7 @@ static const Item &culpritOf(const Param &param, const Item &item) {
 }
 
 /// Whether further positional arguments join the list that this parameter takes: permute(0, 2, 1),
-/// but not those behind the dims of a reduction, as in sum(0, true).
+/// but not the arguments after the dims of a reduction, as in sum(0, true).
 static bool gathers(const Param &param) {
   return param.type == Param::tensors ||
          ((param.type == Param::dims || param.type == Param::integers) && param.count == 0 &&

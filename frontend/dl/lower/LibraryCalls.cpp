@@ -40,7 +40,7 @@ Item ForwardLowering::callLibrary(const LibraryFunction &function, const BoundAr
   llvm::SaveAndRestore<const Scope *> outerScope(scope, &instance.scope);
   for (auto [param, item] : llvm::zip(function.signature.params, arguments)) {
     Item value = item ? *item : defaultItem(param);
-    // One dim is no list of one.
+    // A single dim is passed by itself, not as a list of one.
     if (param.type == Param::dims && param.count == 1 && value.is<Item::List>())
       value = Item(value.as<Item::List>().front());
     inner.values[param.name] = {std::move(value), loc};

@@ -146,7 +146,7 @@ Item WithoutDims::resultOf(const Item &result) {
 
 //===- Changes in place ---------------------------------------------------------------------------===//
 
-/// Of an op: the operand that PyTorch would write its result to.
+/// Attribute of an op that names the operand to which PyTorch would write the result.
 static constexpr StringRef kChanged = "dl.changed";
 
 static void noteChange(Value x, Value result) {

@@ -44,7 +44,7 @@ static std::optional<Solution> solveSymbol(AffineExpr a, AffineExpr b,
       if (auto inner = dyn_cast<AffineSymbolExpr>(part))
         isOfInputs &= mayChange(inner.getPosition());
     });
-    // Of two symbols, the later one becomes the earlier one.
+    // If both sides are symbols, the earlier one replaces the later one.
     if (isOfInputs && (!found || found->symbols.front() < symbol.getPosition())) {
       found.emplace();
       found->symbols.push_back(symbol.getPosition());

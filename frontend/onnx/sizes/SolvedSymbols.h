@@ -18,7 +18,7 @@
 
 namespace dlc::onnx {
 
-/// What is known of a symbol of the inputs.
+/// The sizes of a symbol of the inputs, as earlier attempts found them.
 struct SolvedSymbol {
   /// Its sizes are step * symbol + offset.
   int64_t step = 1, offset = 0;

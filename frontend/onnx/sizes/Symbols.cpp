@@ -199,8 +199,8 @@ void Importer::narrowForNeeds(func::FuncOp function) {
   function.walk([&](Operation *op) {
     for (const dl::DimNeed &need : dl::needsOf(op)) {
       auto values = dl::rangeOf(need.size, dl::symbolRanges(module));
-      // What is compared when shapes are bound, and by no range: parts of tables, equal sizes, and
-      // sizes that depend on others through a definition.
+      // Ranges do not settle parts of tables, equal sizes, and sizes with derived symbols: the
+      // runtime compares these when shapes are bound.
       if (!values || values->min >= need.least || need.end || need.left ||
           dl::mentions(need.size, dl::derivedSymbols(module)))
         continue;

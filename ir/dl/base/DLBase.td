@@ -32,8 +32,8 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 ///   DenseF64ArrayAttr (one float stands for a list of it), bool -> BoolAttr, str -> StrAttr, ScalarType -> TypeAttr, SymInt and SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
 /// A constant in place of the type (`True return_indices`, `'floor' rounding_mode`, `None dim=None`) is the only value that
 /// this way of calling takes: it tells the ways apart, and no attribute stands for it.
-/// A ScalarType that is no attribute of the op converts the first tensor before it, and the result after it; other arguments
-/// without an attribute change nothing here (`bool inplace=False`, `float momentum=0.1`).
+/// A ScalarType without an attribute of the op converts the first tensor before the op and the result after it. Other arguments
+/// without an attribute change nothing (`bool inplace=False`, `float momentum=0.1`).
 /// A first tensor named `self` makes a way of calling that methods alone have: `x.unfold(0, 2, 1)`.
 /// `batchedRank` is the rank of the first tensor where it begins with a batch that PyTorch lets callers leave out; 0 elsewhere.
 /// The language adds a batch of one, and takes it off the results.

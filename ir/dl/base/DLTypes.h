@@ -101,7 +101,7 @@ std::optional<int64_t> usualOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbo
 llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
 /// Of each symbol of `dl.symbols`, whether it is counted: the data say what it is (#dl.symbol).
 llvm::SmallBitVector countedSymbols(mlir::ModuleOp module);
-/// Of each symbol of `dl.symbols`, whether it is computed from other symbols (#dl.derived).
+/// Returns the set of symbols of `dl.symbols` that other symbols define (#dl.derived).
 llvm::SmallBitVector derivedSymbols(mlir::ModuleOp module);
 /// Whether `dim` depends on one of `symbols`.
 bool mentions(mlir::AffineExpr dim, const llvm::SmallBitVector &symbols);

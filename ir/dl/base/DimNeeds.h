@@ -23,7 +23,7 @@ struct DimNeed {
   mlir::Value tensor;
   unsigned position;
   Dim end = {}; ///< of a part whose end is checked when shapes are bound: that end; else null
-  /// Of sizes that must be equal: both sides, whose difference is `size`. Else null.
+  /// The two sides of sizes that must be equal, whose difference is `size`; else null.
   Dim left = {}, right = {};
 };
 
