@@ -32,6 +32,10 @@ inline constexpr DTypeInfo kDTypes[kNumDTypes] = {
 
 inline bool isDType(int value) { return value >= 0 && value < kNumDTypes; }
 inline dlc_dtype toC(schema::DType dtype) { return static_cast<dlc_dtype>(dtype); }
+/// Whether the elements are integers or bools.
+inline bool isInteger(schema::DType dtype) {
+  return (dtype >= schema::DType::i64 && dtype <= schema::DType::u64) || dtype >= schema::DType::i4;
+}
 inline const char *nameOf(schema::DType dtype) { return kDTypes[static_cast<int>(dtype)].name; }
 inline int64_t bytesOf(schema::DType dtype) { return kDTypes[static_cast<int>(dtype)].bytes; }
 

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <new>
 #include <thread>
 
@@ -55,6 +56,7 @@ public:
         driver.eventDestroy(event);
     if (own)
       driver.streamDestroy(own);
+    tensors.clear();
     arena.release();
     exchange.release();
     states.release();
@@ -212,6 +214,78 @@ public:
     ++bound->runs;
     return readEvents();
   }
+
+  rt::Expected<void *> allocate(size_t bytes) override {
+    DLC_TRY(gpu.usable());
+    ContextScope scope(gpu);
+    DLC_TRY(scope.status());
+    DeviceBlock block;
+    DLC_TRY(block.reserve(gpu, static_cast<int64_t>(bytes),
+                          "the tensors between the model's segments"));
+    auto *address = reinterpret_cast<void *>(block.address());
+    tensors.emplace(address, std::move(block));
+    return address;
+  }
+
+  void release(void *block) override {
+    if (gpu.isHung())
+      return;
+    ContextScope scope(gpu);
+    tensors.erase(block);
+  }
+
+  Status copy(rt::Argument target, rt::Argument source, size_t bytes) override {
+    if (bytes == 0)
+      return {};
+    if (!target.onDevice && !source.onDevice)
+      return Executor::copy(target, source, bytes);
+    DLC_TRY(gpu.usable());
+    ContextScope scope(gpu);
+    DLC_TRY(scope.status());
+    auto address = [](const rt::Argument &place) {
+      return reinterpret_cast<DevicePtr>(place.data);
+    };
+    DLC_TRY(order.begin(stream));
+    Status status =
+        !target.onDevice
+            ? gpu.check(driver.memcpyDtoHAsync(target.data, address(source), bytes, stream),
+                        "copy a tensor between the model's segments")
+        : source.onDevice
+            ? gpu.check(driver.memcpyDtoDAsync(address(target), address(source), bytes, stream),
+                        "copy a tensor between the model's segments")
+            : gpu.check(driver.memcpyHtoDAsync(address(target), source.data, bytes, stream),
+                        "copy a tensor between the model's segments");
+    (void)order.end(stream); // which cannot fail for the context's stream
+    // Copies from and to host memory may be read or changed when this returns.
+    if (!status.failed() && target.onDevice && source.onDevice)
+      return {};
+    Status finished = order.finish();
+    return status.failed() ? status : finished;
+  }
+
+  /// Profiling, timing and timeouts wait for each run.
+  Status launch(const std::vector<rt::Argument> &inputs,
+                const std::vector<rt::Argument> &outputs) override {
+    if (profiled || timed || timeout.count() > 0)
+      return run(inputs, outputs);
+    DLC_TRY(gpu.usable());
+    ContextScope scope(gpu);
+    DLC_TRY(scope.status());
+    bool moved = false;
+    DLC_TRY(arguments.place(bound->plan, bound->arena, inputs, outputs, bound->addresses, moved));
+    bound->isStale |= moved;
+    DLC_TRY(order.begin(stream));
+    Status status = enqueueRun(stream, /*mayStage=*/false);
+    (void)order.end(stream);
+    if (status.failed()) {
+      isExchangeClear = false;
+      return status;
+    }
+    ++bound->runs;
+    return {};
+  }
+
+  void *streamHandle() const override { return stream; }
 
 private:
   static LibraryUse useOf(dlc_cublas cublas) {
@@ -486,6 +560,7 @@ private:
       events; ///< before the first command, then after each (profiled) or the last (timed)
   std::vector<Event> marks; ///< with a timeout: after each command, and after all
   DeviceBlock arena, exchange, states, workspace;
+  std::map<void *, DeviceBlock> tensors; ///< from allocate()
   int64_t exchangeRoom = 0;
   bool isExchangeClear = false; ///< its counters are zero
   bool areStatesZero = false;   ///< or hold what runs have left

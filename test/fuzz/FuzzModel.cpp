@@ -25,8 +25,7 @@ static void rehash(uint8_t *file, size_t size) {
   header.fileBytes = size;
   uint8_t *table = file + schema::kTableOffset;
   if (header.tableBytes <= size - schema::kTableOffset) {
-    flatbuffers::Verifier structure(table, header.tableBytes, /*max_depth=*/16,
-                                    /*max_tables=*/1000000);
+    flatbuffers::Verifier structure(table, header.tableBytes, rt::kMaxDepth, rt::kMaxTables);
     if (schema::VerifyModuleBuffer(structure))
       for (const auto &[segment, what] : rt::segmentsOf(*schema::GetModule(table))) {
         if (segment->offset() > size || segment->bytes() > size - segment->offset())

@@ -316,6 +316,23 @@ dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_
   });
 }
 
+dlc_status dlc_context_output_data(const dlc_context *context, size_t index, const void **data,
+                                   size_t *bytes) {
+  return guarded([&]() -> Status {
+    if (!context || !data || !bytes)
+      return usage("a pointer is null");
+    size_t count = context->context->module().numOutputs();
+    if (index >= count)
+      return usage(text("there is no output ", index, "; the module has ", count));
+    Expected<const KeptOutputs::Output *> found = context->context->keptOutput(index);
+    if (found.failed())
+      return found.status();
+    *data = (*found)->data;
+    *bytes = (*found)->bytes;
+    return {};
+  });
+}
+
 int64_t dlc_context_cache_length(const dlc_context *context) {
   return context ? context->context->cacheLength() : 0;
 }

@@ -15,12 +15,22 @@ using namespace dlc::rt;
 
 template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
 
-static Status checkArray(const Executor &device, const schema::Value &value, const char *kind,
-                         const CallerArray &array) {
+static Status checkKind(const Executor &device, const schema::Value &value, const char *kind,
+                        const CallerArray &array) {
   auto name = [&] { return text(kind, " ", quoted(value.name()->string_view())); };
   if (array.dtype != toC(value.dtype()))
     return {DLC_USAGE, text(name(), ": expected ", nameOf(value.dtype()), ", got ",
                             dlc_dtype_name(array.dtype))};
+  if (array.onDevice && !device.takesDeviceMemory())
+    return {DLC_USAGE,
+            text(name(), ": its data is in GPU memory, and the context runs on ", device.device())};
+  return {};
+}
+
+static Status checkArray(const Executor &device, const schema::Value &value, const char *kind,
+                         const CallerArray &array) {
+  auto name = [&] { return text(kind, " ", quoted(value.name()->string_view())); };
+  DLC_TRY(checkKind(device, value, kind, array));
   int64_t needed = bytesOf(value.dtype());
   for (int64_t extent : array.dims) {
     assert(extent >= 0 && "dims are those of a binding");
@@ -32,9 +42,6 @@ static Status checkArray(const Executor &device, const schema::Value &value, con
             text(name(), ": its dims need ", needed, " bytes, the array has ", array.bytes)};
   if (!array.data && needed > 0)
     return {DLC_USAGE, text(name(), ": its data pointer is null")};
-  if (array.onDevice && !device.takesDeviceMemory())
-    return {DLC_USAGE,
-            text(name(), ": its data is in GPU memory, and the context runs on ", device.device())};
   return {};
 }
 
@@ -101,7 +108,7 @@ static bool isCutAtEnd(const Module &module, const schema::Value &value, const D
 }
 
 Status dlc::rt::checkOutputs(const Module &module, const Executor &device, const Binding &binding,
-                             const std::vector<CallerArray> &outputs) {
+                             const std::vector<CallerArray> &outputs, bool mayKeep) {
   size_t count = module.numOutputs();
   if (outputs.size() != count)
     return {DLC_USAGE, text("expected ", count, count == 1 ? " output" : " outputs", ", got ",
@@ -109,13 +116,27 @@ Status dlc::rt::checkOutputs(const Module &module, const Executor &device, const
   for (size_t i = 0; i < count; ++i) {
     const schema::Value &value = *module.table().outputs()->Get(i);
     auto name = [&] { return text("output ", quoted(value.name()->string_view())); };
+    if (mayKeep && isLeftToContext(outputs[i])) {
+      DLC_TRY(checkKind(device, value, "output", outputs[i]));
+      continue;
+    }
     if (outputs[i].dims.size() != binding.outputs[i].size())
       return {DLC_USAGE, text(name(), ": expected ", binding.outputs[i].size(), " dims, got ",
                               outputs[i].dims.size())};
-    for (size_t dim = 0; dim < outputs[i].dims.size(); ++dim)
-      if (outputs[i].dims[dim] != binding.outputs[i][dim])
-        return {DLC_USAGE, text(name(), ", dim ", dim, ": expected ", binding.outputs[i][dim],
-                                ", got ", outputs[i].dims[dim])};
+    bool isKnown = true;
+    for (size_t dim = 0; dim < outputs[i].dims.size(); ++dim) {
+      int64_t expected = binding.outputs[i][dim];
+      isKnown &= expected >= 0;
+      if (expected >= 0 && outputs[i].dims[dim] != expected)
+        return {DLC_USAGE, text(name(), ", dim ", dim, ": expected ", expected, ", got ",
+                                outputs[i].dims[dim])};
+    }
+    if (!isKnown) { // the array's size is compared after the run
+      if (!outputs[i].data)
+        return {DLC_USAGE, text(name(), ": its data pointer is null")};
+      DLC_TRY(checkKind(device, value, "output", outputs[i]));
+      continue;
+    }
     DLC_TRY(checkArray(device, value, "output", outputs[i]));
     if (outputs[i].onDevice && binding.outputs.size() > count &&
         !isCutAtEnd(module, value, outputs[i].dims))
@@ -126,10 +147,10 @@ Status dlc::rt::checkOutputs(const Module &module, const Executor &device, const
   return {};
 }
 
-/// Elements of `data` under `from` that lie within `to`, moved together.
-static void moveTogether(uint8_t *data, size_t width, const Dims &from, const Dims &to) {
+Status dlc::rt::moveTogether(size_t width, const Dims &from, const Dims &to,
+                             const std::function<Status(size_t, size_t, size_t)> &move) {
   if (from == to)
-    return;
+    return {};
   // Runs of elements that lie together in both; each goes to where one lay before it.
   size_t dim = from.size();
   size_t run = width;
@@ -141,17 +162,18 @@ static void moveTogether(uint8_t *data, size_t width, const Dims &from, const Di
   for (size_t i = 0; i < dim; ++i)
     count *= static_cast<size_t>(to[i]);
   if (run == 0)
-    return;
+    return {};
   std::vector<int64_t> index(dim);
   size_t step = run / static_cast<size_t>(to[dim]) * static_cast<size_t>(from[dim]);
   for (size_t number = 0; number < count; ++number) {
     size_t place = 0;
     for (size_t i = 0; i < dim; ++i)
       place = place * static_cast<size_t>(from[i]) + static_cast<size_t>(index[i]);
-    std::memmove(data + number * run, data + place * step, run);
+    DLC_TRY(move(number * run, place * step, run));
     for (size_t i = dim; i-- > 0 && ++index[i] == to[i];)
       index[i] = 0;
   }
+  return {};
 }
 
 Status dlc::rt::cutOutputs(const Module &module, const Binding &binding,
@@ -176,9 +198,13 @@ Status dlc::rt::cutOutputs(const Module &module, const Binding &binding,
     Dims &real = dims.emplace_back();
     for (size_t dim = 0; dim < sizeOf(value.dims()); ++dim)
       real.push_back(values[value.dims()->Get(dim)]);
+    auto *data = static_cast<uint8_t *>(outputs[i].data);
     if (!outputs[i].onDevice)
-      moveTogether(static_cast<uint8_t *>(outputs[i].data),
-                   static_cast<size_t>(bytesOf(value.dtype())), binding.outputs[i], real);
+      DLC_TRY(moveTogether(static_cast<size_t>(bytesOf(value.dtype())), binding.outputs[i], real,
+                           [&](size_t target, size_t source, size_t bytes) -> Status {
+                             std::memmove(data + target, data + source, bytes);
+                             return {};
+                           }));
   }
   return {};
 }

@@ -25,30 +25,39 @@ static int cudaOrdinal(std::string_view device) {
   return error == std::errc() && end == device.data() + device.size() ? ordinal : -1;
 }
 
+/// `ordinal`: of a GPU; negative: the CPU.
+static Expected<std::unique_ptr<Executor>> openOn(Module &module, int ordinal,
+                                                  const ExecutorOptions &options) {
+  auto open = [ordinal](Module &one, const ExecutorOptions &its) {
+    return ordinal >= 0 ? cuda::createExecutor(one, ordinal, its) : cpu::createExecutor(one, its);
+  };
+  return module.flow() ? FlowRunner::create(module, open, options) : open(module, options);
+}
+
 /// `whyNot` is set where "auto" passes CUDA over.
 static Expected<std::unique_ptr<Executor>> openDevice(Module &module, const std::string &device,
                                                       const ExecutorOptions &options,
                                                       std::string &whyNot) {
   if (device == "cpu")
-    return cpu::createExecutor(module, options);
+    return openOn(module, -1, options);
   if (int ordinal = cudaOrdinal(device); ordinal >= 0)
-    return cuda::createExecutor(module, ordinal, options);
+    return openOn(module, ordinal, options);
   if (device != "auto")
     return Status(DLC_USAGE,
                   text("unknown device ", quoted(device), "; expected cpu, cuda, cuda:N or auto"));
 
   whyNot = "the module has no CUDA program";
-  if (module.program(schema::Target::cuda)) {
-    Expected<std::unique_ptr<Executor>> made = cuda::createExecutor(module, 0, options);
+  if (module.hasProgram(schema::Target::cuda)) {
+    Expected<std::unique_ptr<Executor>> made = openOn(module, 0, options);
     // Where CUDA is there and fails, its error matters more than a slow answer from the CPU.
     if (!made.failed() || made.status().code() != DLC_UNSUPPORTED ||
-        !module.program(schema::Target::cpu)) {
+        !module.hasProgram(schema::Target::cpu)) {
       whyNot.clear();
       return made;
     }
     whyNot = made.status().message();
   }
-  Expected<std::unique_ptr<Executor>> made = cpu::createExecutor(module, options);
+  Expected<std::unique_ptr<Executor>> made = openOn(module, -1, options);
   if (made.failed())
     return Status(made.status().code(), text("no device can run the module. cuda: ", whyNot,
                                              ". cpu: ", made.status().message()));
@@ -146,6 +155,9 @@ Status Context::bind(const std::vector<CallerArray> &inputs) {
   queue.drain();
   DLC_TRY(checkTypes(*owner, inputs));
   counted.clear();
+  kept.forget();
+  if (flow)
+    flow->dropResults();
   if (bound && bound == placed && haveDims(inputs, bound->inputs))
     return {};
   bound = placed = nullptr;
@@ -182,6 +194,8 @@ static Status halfWritten() {
 Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
                         const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
   const Binding &binding = shapes->binding;
+  if (flow)
+    return performFlow(binding, inputs, outputs, dims);
   std::vector<Argument> in = argumentsOf(inputs), out = argumentsOf(outputs);
   std::vector<int64_t> counts(binding.outputs.size() - outputs.size());
   for (int64_t &count : counts)
@@ -192,6 +206,15 @@ Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> 
   isHalfWritten &= status.failed();
   return status.failed() || counts.empty() ? status
                                            : cutOutputs(*owner, binding, counts, outputs, dims);
+}
+
+/// The states change at the end of a run that went well, after its outputs were delivered.
+Status Context::performFlow(const Binding &binding, const std::vector<CallerArray> &inputs,
+                            const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
+  DLC_TRY(flow->run(argumentsOf(inputs), {}));
+  DLC_TRY(kept.deliver(*owner, binding, *flow, outputs, dims));
+  flow->commitStates();
+  return {};
 }
 
 namespace {
@@ -221,7 +244,10 @@ Status Context::performInLine(const ShapesPtr &shapes, const std::vector<CallerA
   if (isHalfWritten)
     return halfWritten();
   positions.isWriting = true;
-  return perform(shapes, inputs, outputs, dims);
+  Status status = perform(shapes, inputs, outputs, dims);
+  // The runs after it would continue from the states before it, as if it had not been.
+  isHalfWritten |= status.failed() && !shapes->binding.states.empty();
+  return status;
 }
 
 Status Context::run(const std::vector<CallerArray> &inputs,
@@ -232,8 +258,20 @@ Status Context::run(const std::vector<CallerArray> &inputs,
   if (isHalfWritten)
     return halfWritten();
   DLC_TRY(checkCache(bound->binding));
-  DLC_TRY(checkOutputs(*owner, *device, bound->binding, outputs));
-  Status status = perform(bound, inputs, outputs, counted);
+  DLC_TRY(checkOutputs(*owner, *device, bound->binding, outputs, /*mayKeep=*/true));
+  Status status;
+  if (!flow && std::any_of(outputs.begin(), outputs.end(), isLeftToContext)) {
+    std::vector<CallerArray> filled = outputs;
+    DLC_TRY(kept.fill(*owner, bound->binding.outputs, filled));
+    status = perform(bound, inputs, filled, counted);
+    kept.cut(*owner, counted);
+    if (status.failed())
+      kept.forget();
+  } else {
+    status = perform(bound, inputs, outputs, counted);
+  }
+  if (flow && status.failed()) // which has changed no state
+    return status;
   if (!bound->binding.states.empty())
     heldStates = bound->binding.states;
   taken += cacheStep(bound->binding);
@@ -258,13 +296,16 @@ Expected<Context::ShapesPtr> Context::lineUp(const std::vector<CallerArray> &inp
   }
   DLC_TRY(checkCache(shapes->binding));
   DLC_TRY(checkInputs(*owner, *device, inputs));
-  DLC_TRY(checkOutputs(*owner, *device, shapes->binding, outputs));
+  DLC_TRY(checkOutputs(*owner, *device, shapes->binding, outputs, /*mayKeep=*/false));
   return shapes;
 }
 
 Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray> inputs,
                                                         std::vector<CallerArray> outputs,
                                                         void *stream, bool wanted) {
+  if (flow && device->keepsLine())
+    return Status(DLC_UNSUPPORTED,
+                  "the model decides its steps while it runs: use dlc_context_run");
   Expected<ShapesPtr> found = lineUp(inputs, outputs);
   if (found.failed())
     return found.status();
@@ -309,6 +350,7 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     taken += cacheStep(shapes->binding);
   }
   counted.clear();
+  kept.forget();
   bound = std::move(shapes);
   if (!states.empty())
     heldStates = std::move(states);

@@ -6,6 +6,7 @@
 
 #include "runtime/core/api/CallerArrays.h"
 #include "runtime/core/api/Executor.h"
+#include "runtime/core/api/KeptOutputs.h"
 #include "runtime/core/api/RunQueue.h"
 #include "runtime/core/bind/ShapeBinder.h"
 #include "runtime/core/package/Module.h"
@@ -25,6 +26,7 @@ public:
 
   /// Data pointers are not looked at.
   Status bind(const std::vector<CallerArray> &inputs);
+  /// Outputs without data and bytes are left to the context: keptOutput().
   Status run(const std::vector<CallerArray> &inputs, const std::vector<CallerArray> &outputs);
 
   /// Binds, and makes the shapes ready for enqueue().
@@ -41,10 +43,12 @@ public:
 
   /// Null before the first successful bind.
   const Binding *binding() const { return bound ? &bound->binding : nullptr; }
-  /// Dims of an output that callers see: after a bind the largest, after a run those that the run counted.
+  /// Dims of an output that callers see: after a bind the largest, -1 where only the run tells; after a run the real ones.
   const Dims &outputDims(size_t index) const {
     return counted.empty() ? bound->binding.outputs[index] : counted[index];
   }
+  /// An output that the last run left to the context, until the next bind or run.
+  Expected<const KeptOutputs::Output *> keptOutput(size_t index) const { return kept.find(index); }
   const Module &module() const { return *owner; }
   /// Positions of the caches that runs have taken since the last reset.
   int64_t cacheLength() const { return taken; }
@@ -62,7 +66,10 @@ private:
   Context(std::shared_ptr<Module> module, std::unique_ptr<Executor> executor, bool profiled,
           std::string notes)
       : owner(std::move(module)), device(std::move(executor)), profiled(profiled),
-        notes(std::move(notes)) {}
+        notes(std::move(notes)) {
+    if (owner->flow())
+      flow = static_cast<FlowRunner *>(device.get());
+  }
   /// Dims of inputs, and what follows from them.
   struct Shapes {
     std::vector<Dims> inputs;
@@ -74,6 +81,8 @@ private:
                              const std::vector<CallerArray> &outputs) const;
   Status perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
                  const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
+  Status performFlow(const Binding &binding, const std::vector<CallerArray> &inputs,
+                     const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
   Status performInLine(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
                        const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
   Status checkStates(const Binding &binding) const;
@@ -83,6 +92,7 @@ private:
 
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;
+  FlowRunner *flow = nullptr; ///< `device`, if the module has a flow
   bool profiled;
   std::string notes;            // of the choice of the device
   mutable std::string remarked; // what remarks() returned
@@ -90,6 +100,7 @@ private:
   std::vector<ShapesPtr> prepared;
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
   std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
+  KeptOutputs kept;
   // The thread of the queue changes these while runs are in line there.
   ShapesPtr placed; ///< what the device has bound
   /// Positions of the caches (schema::Cache), of the runs in line included: one that ends before it writes gives them back.

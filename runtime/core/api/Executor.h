@@ -7,8 +7,10 @@
 #include "runtime/core/Status.h"
 #include "runtime/core/api/EnqueuedRun.h"
 #include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/cpu/HostBlock.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +67,19 @@ public:
 
   virtual const std::string &device() const = 0;
   virtual dlc_memory_info memory() const = 0;
+  /// Memory of the device for tensors between the runs of several executors, aligned for kernels. `bytes` is not 0.
+  virtual Expected<void *> allocate(size_t bytes);
+  virtual void release(void *block);
+  /// Copies after all runs of the executor's stream. The source may change when it returns, and a target in host memory has the bytes.
+  virtual Status copy(Argument target, Argument source, size_t bytes);
+  /// Like run() on arrays in the device's memory, but may return before the run has ended: a later copy() to host memory or
+  /// synchronize() waits.
+  virtual Status launch(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs) {
+    return run(inputs, outputs);
+  }
+  /// The stream that the executor works in; null on the CPU.
+  virtual void *streamHandle() const { return nullptr; }
+
   /// What came to pass otherwise than one may expect, a sentence a line; no failure. Empty for most.
   virtual std::string remarks() const { return {}; }
 
@@ -76,6 +91,9 @@ public:
 
 protected:
   std::vector<dlc_profile_entry> profileEntries;
+
+private:
+  std::map<void *, cpu::HostBlock> blocks; ///< large ones of allocate()
 };
 
 } // namespace dlc::rt

@@ -199,7 +199,23 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
       return refuse(row, " overflows 64 bits for some values of the symbols: narrow their ranges");
     result.ranges.push_back(*range);
   }
+  result.findReads();
   return result;
+}
+
+void Expressions::findReads() {
+  for (size_t row = 0; row < size(); ++row) {
+    const ExprNode &node = *module->expressions()->Get(row);
+    bool isRead = false;
+    if (node.op() == ExprOp::symbol) {
+      const schema::Symbol &symbol = *module->symbols()->Get(node.value());
+      isRead = symbol.read() || (symbol.is_derived() && reads[symbol.derived()]);
+    } else if (node.op() != ExprOp::constant && node.op() != ExprOp::real_constant) {
+      isRead = reads[node.lhs()] || reads[node.rhs()] ||
+               (node.op() == ExprOp::select && reads[node.value()]);
+    }
+    reads.push_back(isRead);
+  }
 }
 
 std::optional<uint32_t> Expressions::asSymbol(uint32_t index) const {

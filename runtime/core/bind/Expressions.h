@@ -47,6 +47,8 @@ public:
                 std::vector<int64_t> &values) const;
   /// Symbols that row `index` depends on.
   std::vector<uint32_t> symbolsOf(uint32_t index) const;
+  /// Whether row `index` depends on a symbol whose value a flow sets during the run (schema::Symbol::read).
+  bool isRead(uint32_t index) const { return reads[index]; }
   /// Of each symbol: whether any row names it.
   std::vector<bool> usedSymbols() const;
   /// Whether two rows are the same expression (written alike, or the same constant).
@@ -61,9 +63,12 @@ private:
   static Expected<Kind> kindOf(const std::vector<Kind> &earlier, const schema::ExprNode &node,
                                size_t row);
 
+  void findReads();
+
   const schema::Module *module = nullptr;
   std::vector<Interval> ranges; ///< of sizes; 0 of other rows
   std::vector<Kind> kinds;
+  std::vector<bool> reads;
 };
 
 } // namespace dlc::rt

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/Checked.h"
 #include "runtime/core/Text.h"
 
 #include <optional>
@@ -13,20 +14,22 @@ namespace {
 
 class Binder {
 public:
-  Binder(const Module &module, const std::vector<Dims> &inputs)
+  Binder(const Module &module, const std::vector<Dims> &inputs, const std::vector<int64_t> &given)
       : module(module), table(module.table()), expressions(module.expressions()), inputs(inputs),
-        numSymbols(table.symbols() ? table.symbols()->size() : 0), bound(numSymbols),
+        given(given), numSymbols(table.symbols() ? table.symbols()->size() : 0), bound(numSymbols),
         from(numSymbols) {
     // Any value in range will do for an unbound symbol while another is solved for.
     for (size_t i = 0; i < numSymbols; ++i) {
       result.symbols.push_back(table.symbols()->Get(i)->min());
       bound[i] = table.symbols()->Get(i)->min() == table.symbols()->Get(i)->max() ||
-                 table.symbols()->Get(i)->counted() || table.symbols()->Get(i)->is_derived();
+                 table.symbols()->Get(i)->counted() || table.symbols()->Get(i)->is_derived() ||
+                 table.symbols()->Get(i)->read();
     }
   }
 
   Expected<Binding> run() {
     DLC_TRY(checkRanks());
+    DLC_TRY(bindGiven());
     DLC_TRY(bindPlainSymbols());
     DLC_TRY(solve());
     std::vector<bool> used = expressions.usedSymbols();
@@ -87,6 +90,25 @@ private:
         return {DLC_USAGE,
                 text("input ", quoted(input(i).name()->string_view()), ": expected ", rank,
                      " dims, got ", inputs[i].size(), rank ? signature(i) : std::string())};
+    }
+    return {};
+  }
+
+  Status bindGiven() {
+    for (size_t i = 0; i < given.size(); ++i) {
+      uint32_t symbol = table.given()->Get(static_cast<uint32_t>(i));
+      const schema::Symbol &info = *table.symbols()->Get(symbol);
+      if (given[i] < info.min() || given[i] > info.max()) {
+        int64_t size;
+        if (!checkedMul(info.step(), given[i], size) || !checkedAdd(size, info.offset(), size))
+          size = given[i];
+        return {DLC_USAGE,
+                text("the model computed ", info.name()->string_view(), " = ", size, "; expected ",
+                     sizeAt(info, info.min()), " to ", sizeAt(info, info.max()))};
+      }
+      result.symbols[symbol] = given[i];
+      bound[symbol] = true;
+      from[symbol] = "what the model computed";
     }
     return {};
   }
@@ -154,7 +176,7 @@ private:
   Status bindDerived() {
     for (size_t i = 0; i < numSymbols; ++i) {
       const schema::Symbol &symbol = *table.symbols()->Get(i);
-      if (!symbol.is_derived())
+      if (!symbol.is_derived() || expressions.isRead(symbol.derived()))
         continue;
       int64_t value = result.symbols[i] = result.values[symbol.derived()];
       if (value < symbol.min() || value > symbol.max())
@@ -220,6 +242,8 @@ private:
   Status checkNeeds() const {
     for (size_t i = 0; table.needs() && i < table.needs()->size(); ++i) {
       const schema::Need &need = *table.needs()->Get(i);
+      if (expressions.isRead(need.dim()))
+        continue;
       int64_t size = result.values[need.dim()];
       if (need.exact() && size != need.least())
         return {DLC_USAGE, text("the model does not take inputs of these dims: ",
@@ -238,6 +262,10 @@ private:
       const schema::Value &value = *values->Get(i);
       Dims dims;
       for (size_t dim = 0; value.dims() && dim < value.dims()->size(); ++dim) {
+        if (expressions.isRead(value.dims()->Get(dim))) {
+          dims.push_back(-1);
+          continue;
+        }
         dims.push_back(result.values[value.dims()->Get(dim)]);
         if (dims.back() < 0)
           return {DLC_USAGE,
@@ -253,6 +281,7 @@ private:
   const schema::Module &table;
   const Expressions &expressions;
   const std::vector<Dims> &inputs;
+  const std::vector<int64_t> &given;
   size_t numSymbols;
   std::vector<bool> bound;
   std::vector<std::string> from;
@@ -261,6 +290,7 @@ private:
 
 } // namespace
 
-Expected<Binding> dlc::rt::bindShapes(const Module &module, const std::vector<Dims> &inputs) {
-  return Binder(module, inputs).run();
+Expected<Binding> dlc::rt::bindShapes(const Module &module, const std::vector<Dims> &inputs,
+                                      const std::vector<int64_t> &given) {
+  return Binder(module, inputs, given).run();
 }

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <tuple>
 
 using namespace dlc;
 using namespace dlc::rt;
@@ -36,40 +38,49 @@ Expected<std::shared_ptr<Module>> Module::loadMemory(const void *data, size_t by
 }
 
 Expected<std::shared_ptr<Module>> Module::open(FileBytes file, bool verifyAll) {
-  std::shared_ptr<Module> module(new Module(std::move(file)));
+  std::shared_ptr<Module> module(new Module(std::make_shared<const FileBytes>(std::move(file))));
   DLC_TRY(module->verify(verifyAll));
-  auto nameDims = [&](const schema::Value *value) {
-    std::vector<std::string> &dims = module->names[value];
-    for (size_t i = 0; value->dims() && i < value->dims()->size(); ++i) {
-      uint32_t index = value->dims()->Get(i);
-      dims.push_back(module->exprs.constant(index) ? std::string() : module->exprs.print(index));
-    }
-  };
-  for (const auto *values :
-       {module->root->inputs(), module->root->outputs(), module->root->states()})
-    if (values)
-      std::for_each(values->begin(), values->end(), nameDims);
   return module;
 }
 
+void Module::describeValues() {
+  auto nameDims = [&](const schema::Value *value) {
+    std::vector<std::string> &dims = names[value];
+    for (size_t i = 0; value->dims() && i < value->dims()->size(); ++i) {
+      uint32_t index = value->dims()->Get(i);
+      dims.push_back(exprs.constant(index) ? std::string() : exprs.print(index));
+    }
+  };
+  for (const auto *values : {root->inputs(), root->outputs(), root->states()})
+    if (values)
+      std::for_each(values->begin(), values->end(), nameDims);
+  outputCount = root->outputs() ? root->outputs()->size() : 0;
+  for (size_t i = 0; root->symbols() && i < root->symbols()->size(); ++i)
+    outputCount -= root->symbols()->Get(i)->counted();
+}
+
 Status Module::verify(bool verifyAll) {
-  DLC_TRY(checkHeader(file.data(), file.size()));
+  DLC_TRY(checkHeader(file->data(), file->size()));
   schema::ModuleHeader header;
-  std::memcpy(&header, file.data(), sizeof(header));
-  const uint8_t *table = file.data() + schema::kTableOffset;
-  flatbuffers::Verifier structure(table, header.tableBytes, /*max_depth=*/16,
-                                  /*max_tables=*/1000000);
+  std::memcpy(&header, file->data(), sizeof(header));
+  const uint8_t *table = file->data() + schema::kTableOffset;
+  flatbuffers::Verifier structure(table, header.tableBytes, kMaxDepth, kMaxTables);
   if (!schema::VerifyModuleBuffer(structure))
     return refuseModule("table", "its structure is broken");
   root = schema::GetModule(table);
   uint64_t segmentsBegin = schema::kTableOffset + header.tableBytes;
-  Expected<Expressions> verified = verifyModule(*root, segmentsBegin, file.size());
+  Expected<VerifiedModule> verified = verifyModule(*root, segmentsBegin, file->size());
   if (verified.failed())
     return verified.status();
-  exprs = verified.take();
-  outputCount = root->outputs() ? root->outputs()->size() : 0;
-  for (size_t i = 0; root->symbols() && i < root->symbols()->size(); ++i)
-    outputCount -= root->symbols()->Get(i)->counted();
+  exprs = std::move(verified->expressions);
+  describeValues();
+  for (size_t i = 0; i < verified->segments.size(); ++i) {
+    std::shared_ptr<Module> child(new Module(file));
+    child->root = root->segments()->Get(i);
+    child->exprs = std::move(verified->segments[i]);
+    child->describeValues();
+    children.push_back(std::move(child));
+  }
   DLC_TRY(checkGaps(segmentsBegin));
   return checkHashes(verifyAll);
 }
@@ -81,7 +92,7 @@ Status Module::checkGaps(uint64_t begin) const {
     return a.segment->offset() < b.segment->offset();
   });
   auto isZero = [&](uint64_t from, uint64_t to) {
-    return std::all_of(file.data() + from, file.data() + to,
+    return std::all_of(file->data() + from, file->data() + to,
                        [](uint8_t byte) { return byte == 0; });
   };
   uint64_t end = begin;
@@ -91,15 +102,20 @@ Status Module::checkGaps(uint64_t begin) const {
               text("unused bytes at ", end, " are not zero: the file is damaged; copy it again")};
     end = std::max(end, named.segment->offset() + named.segment->bytes());
   }
-  if (!isZero(end, file.size()))
+  if (!isZero(end, file->size()))
     return {DLC_INCOMPATIBLE,
             text("unused bytes at ", end, " are not zero: the file is damaged; copy it again")};
   return {};
 }
 
 Status Module::checkHashes(bool verifyAll) const {
+  std::set<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>> seen; // weights may share bytes
   for (const auto &[segment, what] : segmentsOf(*root)) {
     if (!verifyAll && segment->bytes() > kHashedAtLoad)
+      continue;
+    if (!seen.emplace(segment->offset(), segment->bytes(), segment->hash_low(),
+                      segment->hash_high())
+             .second)
       continue;
     if (hashBytes(bytes(*segment), segment->bytes()) !=
         Hash128{segment->hash_low(), segment->hash_high()})
@@ -112,10 +128,17 @@ Status Module::checkHashes(bool verifyAll) const {
 }
 
 const schema::Program *Module::program(schema::Target target) const {
-  for (const schema::Program *program : *root->programs())
-    if (program->target() == target)
-      return program;
+  for (size_t i = 0; root->programs() && i < root->programs()->size(); ++i)
+    if (root->programs()->Get(i)->target() == target)
+      return root->programs()->Get(i);
   return nullptr;
+}
+
+bool Module::hasProgram(schema::Target target) const {
+  if (!flow())
+    return program(target) != nullptr;
+  return std::all_of(children.begin(), children.end(),
+                     [&](const auto &segment) { return segment->program(target) != nullptr; });
 }
 
 std::string Module::describe(const schema::Value &value) const {

@@ -37,19 +37,25 @@ public:
 
   const schema::Module &table() const { return *root; }
   const Expressions &expressions() const { return exprs; }
-  /// Null where the module has no program for the target.
+  /// Null if the module has no program of its own for the target, as a module with a flow.
   const schema::Program *program(schema::Target target) const;
+  /// Whether the module runs on the target: by its own program, or by the programs of all its segments.
+  bool hasProgram(schema::Target target) const;
+  /// Null for a straight model.
+  const schema::Flow *flow() const { return root->flow(); }
+  /// The modules that the flow calls. They share the file's bytes and have their own expressions and programs.
+  const std::vector<std::shared_ptr<Module>> &segments() const { return children; }
   const uint8_t *bytes(const schema::Segment &segment) const {
-    return file.data() + segment.offset();
+    return file->data() + segment.offset();
   }
   /// Gives the memory of a segment back that nobody is about to read: of a mapped file alone, and who reads it again has
   /// the same bytes.
   void releasePages(const schema::Segment &segment) const {
-    file.releasePages(segment.offset(), segment.bytes());
+    file->releasePages(segment.offset(), segment.bytes());
   }
   /// The same of all segments.
-  void releasePages() const { file.releasePages(0, file.size()); }
-  size_t fileBytes() const { return file.size(); }
+  void releasePages() const { file->releasePages(0, file->size()); }
+  size_t fileBytes() const { return file->size(); }
   /// Outputs that callers see: the counts behind them (schema::Symbol) are not among these.
   size_t numOutputs() const { return outputCount; }
 
@@ -67,16 +73,19 @@ public:
                                                       const Prepare &prepare);
 
 private:
-  explicit Module(FileBytes file) : file(std::move(file)) {}
+  using FilePtr = std::shared_ptr<const FileBytes>;
+  explicit Module(FilePtr file) : file(std::move(file)) {}
   static Expected<std::shared_ptr<Module>> open(FileBytes file, bool verifyAll);
   Status verify(bool verifyAll);
+  void describeValues();
   Status checkHashes(bool verifyAll) const;
   Status checkGaps(uint64_t begin) const;
 
-  FileBytes file;
+  FilePtr file;
   const schema::Module *root = nullptr;
   size_t outputCount = 0;
   Expressions exprs;
+  std::vector<std::shared_ptr<Module>> children;
   std::map<const schema::Value *, std::vector<std::string>> names;
   std::mutex preparing;
   std::map<std::string, std::shared_ptr<PreparedProgram>> preparedPrograms;

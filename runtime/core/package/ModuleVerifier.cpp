@@ -4,6 +4,7 @@
 #include "runtime/core/package/ModuleVerifier.h"
 #include "runtime/core/Checked.h"
 #include "runtime/core/DType.h"
+#include "runtime/core/flow/FlowVerifier.h"
 #include "runtime/schema/ModuleHeader.h"
 
 #include <algorithm>
@@ -206,24 +207,33 @@ static Status checkWeights(const schema::Module &module) {
   return {};
 }
 
-std::vector<NamedSegment> dlc::rt::segmentsOf(const schema::Module &module) {
-  std::vector<NamedSegment> found;
+/// Adds the segments that the module itself names. `where`: "segment 2, " for a nested one.
+static void addSegments(const schema::Module &module, const std::string &where,
+                        std::vector<NamedSegment> &found) {
   for (size_t p = 0; p < sizeOf(module.programs()); ++p) {
     const schema::Program &program = *module.programs()->Get(p);
     for (size_t i = 0; i < sizeOf(program.cpu_images()); ++i)
       if (const schema::Segment *code = program.cpu_images()->Get(i)->code())
-        found.push_back({code, text("code of program ", p, ", image ", i)});
+        found.push_back({code, text(where, "code of program ", p, ", image ", i)});
     for (size_t i = 0; i < sizeOf(program.cuda_sources()); ++i) {
       const schema::CudaSource &source = *program.cuda_sources()->Get(i);
       for (size_t k = 0; k < sizeOf(source.cubins()); ++k)
         if (const schema::Segment *data = source.cubins()->Get(k)->data())
-          found.push_back({data, text("code of program ", p, ", source ", i, ", cubin ", k)});
+          found.push_back(
+              {data, text(where, "code of program ", p, ", source ", i, ", cubin ", k)});
     }
   }
   for (size_t i = 0; i < sizeOf(module.weights()); ++i)
     if (const schema::Segment *data = module.weights()->Get(i)->data())
       found.push_back(
-          {data, text("weight ", quoted(module.weights()->Get(i)->name()->string_view()))});
+          {data, text(where, "weight ", quoted(module.weights()->Get(i)->name()->string_view()))});
+}
+
+std::vector<NamedSegment> dlc::rt::segmentsOf(const schema::Module &module) {
+  std::vector<NamedSegment> found;
+  addSegments(module, "", found);
+  for (size_t i = 0; i < sizeOf(module.segments()); ++i)
+    addSegments(*module.segments()->Get(i), text("segment ", i, ", "), found);
   return found;
 }
 
@@ -271,8 +281,20 @@ static Status checkCudaHeaders(const schema::Module &module) {
   return {};
 }
 
-Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64_t segmentsBegin,
-                                            uint64_t fileBytes) {
+static Status checkPrograms(const schema::Module &module, const Expressions &expressions) {
+  if (sizeOf(module.programs()) == 0)
+    return refuseModule("module", "it holds no program");
+  for (size_t i = 0; i < module.programs()->size(); ++i) {
+    DLC_TRY(verifyProgram(module, expressions, i));
+    for (size_t k = 0; k < i; ++k)
+      if (module.programs()->Get(k)->target() == module.programs()->Get(i)->target())
+        return refuseModule(text("program ", i), "a second one for the same target");
+  }
+  return {};
+}
+
+/// Checks what a module has by itself, but for the ranges of its bulk bytes, its programs and its flow.
+static Expected<Expressions> verifyTables(const schema::Module &module) {
   DLC_TRY(checkName("producer", module.producer()));
   DLC_TRY(checkName("model", module.model()));
   if (module.precision() != schema::DType::f32 && module.precision() != schema::DType::f16 &&
@@ -292,15 +314,33 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
   DLC_TRY(checkDerived(module, *expressions));
   DLC_TRY(checkCounted(module, *expressions));
   DLC_TRY(checkWeights(module));
+  return expressions;
+}
+
+Expected<VerifiedModule> dlc::rt::verifyModule(const schema::Module &module, uint64_t segmentsBegin,
+                                               uint64_t fileBytes) {
+  Expected<Expressions> expressions = verifyTables(module);
+  if (expressions.failed())
+    return expressions.status();
+  VerifiedModule verified{expressions.take(), {}};
+  for (size_t i = 0; i < sizeOf(module.segments()); ++i) {
+    Expected<Expressions> segment = verifyTables(*module.segments()->Get(i));
+    if (segment.failed())
+      return segment.status().within(text("segment ", i, ": "));
+    verified.segments.push_back(segment.take());
+  }
   DLC_TRY(checkSegments(module, segmentsBegin, fileBytes));
   DLC_TRY(checkCudaHeaders(module));
-  if (sizeOf(module.programs()) == 0)
-    return refuseModule("module", "it holds no program");
-  for (size_t i = 0; i < module.programs()->size(); ++i) {
-    DLC_TRY(verifyProgram(module, *expressions, i));
-    for (size_t k = 0; k < i; ++k)
-      if (module.programs()->Get(k)->target() == module.programs()->Get(i)->target())
-        return refuseModule(text("program ", i), "a second one for the same target");
+  if (!module.flow() && sizeOf(module.segments()) == 0) {
+    DLC_TRY(checkPrograms(module, verified.expressions));
+    DLC_TRY(verifyStraight(module));
+    return verified;
   }
-  return expressions;
+  for (size_t i = 0; i < sizeOf(module.segments()); ++i) {
+    const schema::Module &segment = *module.segments()->Get(i);
+    DLC_TRY(checkCudaHeaders(segment).within(text("segment ", i, ": ")));
+    DLC_TRY(checkPrograms(segment, verified.segments[i]).within(text("segment ", i, ": ")));
+  }
+  DLC_TRY(verifyFlow(module, verified));
+  return verified;
 }

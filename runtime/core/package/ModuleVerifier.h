@@ -22,15 +22,25 @@ namespace dlc::rt {
 /// A failure that names the place in the module: "program 0 (cpu), buffer 3: ...".
 template <class... Pieces> Status refuseModule(const std::string &where, const Pieces &...what);
 
+/// Limits of the FlatBuffers verifier: tables inside tables, and tables in all.
+inline constexpr size_t kMaxDepth = 20, kMaxTables = 4000000;
+
+/// The expressions of a module and of the modules that its flow calls.
+struct VerifiedModule {
+  Expressions expressions;
+  std::vector<Expressions> segments;
+};
+
 /// Checks `module`, whose segments must lie in [segmentsBegin, fileBytes), and whose structure the
 /// FlatBuffers verifier has checked. DLC_INCOMPATIBLE with the first fault found.
-Expected<Expressions> verifyModule(const schema::Module &module, uint64_t segmentsBegin,
-                                   uint64_t fileBytes);
+Expected<VerifiedModule> verifyModule(const schema::Module &module, uint64_t segmentsBegin,
+                                      uint64_t fileBytes);
 
 /// One program of it, after everything outside the programs was checked.
 Status verifyProgram(const schema::Module &module, const Expressions &expressions, size_t index);
 
-/// Every segment of the module with what it holds, in the order of the table.
+/// Every segment of bytes that the module names, those of its nested modules included, with what it holds, in the order of
+/// the table.
 struct NamedSegment {
   const schema::Segment *segment;
   std::string what;

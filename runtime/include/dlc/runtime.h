@@ -197,15 +197,24 @@ DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inpu
                                     size_t num_inputs);
 /* Dims of an output under the last bind. Where the data say how large a dim is (nonzero: as many rows as it finds), the bind
  * gives the largest that it can be, which is what the array handed to run must have; after a run these are the real dims, and
- * the array holds the real elements densely from its begin, what lies after them being undefined, until the next bind or run. */
+ * the array holds the real elements densely from its begin, what lies after them being undefined, until the next bind or run.
+ * A model with loops, branches or sizes that it computes may know a dim only after the run: then it is -1 after a bind. */
 DLC_API dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
                                            int64_t dims[DLC_MAX_RANK]);
 /* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. The context's states
  * then have their new values. Inputs that would give a state other dims than those it holds are refused, and so is
  * every run after one that failed when it had begun: reset the states. Where the data say how
- * large an output is, ask dlc_context_output_dims then; in GPU memory such a dim must be the first (DLC_UNSUPPORTED elsewhere). */
+ * large an output is, ask dlc_context_output_dims then; in GPU memory such a dim must be the first (DLC_UNSUPPORTED elsewhere).
+ * An output whose `data` is null and whose `bytes` are 0 is left to the context, which keeps it: dlc_context_output_data. Its rank
+ * and dims are not looked at. An array for an output with dims that are -1 after a bind may have any size there: it must hold what
+ * the model computes. If it is too small, DLC_USAGE names the bytes that it needs once the model has run, and the states are as
+ * before the run. */
 DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs,
                                    size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
+/* The output that the last dlc_context_run left to the context: dense and row-major in host memory, with the dims of
+ * dlc_context_output_dims. Valid until the next bind or run. DLC_USAGE for an output that was written to an array of the caller. */
+DLC_API dlc_status dlc_context_output_data(const dlc_context *context, size_t index,
+                                           const void **data, size_t *bytes);
 /* All states are zero in the next run, as in the first. */
 DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
 /* Positions of the model's caches that runs have taken since the states were reset, those in line included. A run in line that fails
@@ -238,7 +247,8 @@ typedef struct dlc_enqueue_options {
  *
  * On a GPU the shapes must be prepared: DLC_NOT_PREPARED otherwise, and nothing is launched. Nothing is compiled, allocated or waited
  * for: arrays lie in GPU memory or in pinned memory of the host (cuMemHostAlloc, cudaMallocHost), and DLC_UNSUPPORTED is the answer
- * where the data say how large an output is, which takes a look at the data after the run. A context with the option `profile`,
+ * where the data say how large an output is, which takes a look at the data after the run, and for models with loops, branches or
+ * sizes that they compute. A context with the option `profile`,
  * `time_device` or `timeout_ms` takes no such runs on a GPU.
  *
  * A call that fails has enqueued nothing, or has waited for what it had begun: the arrays are the caller's again. What fails later

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/core/package/Hash.h"
-#include "test/unit/runtime/PackageBuilder.h"
 #include "test/unit/runtime/Runner.h"
+#include "test/unit/runtime/flow/FlowPackage.h"
 
 #include <cstddef>
 #include <cstdio>
@@ -66,10 +66,9 @@ TEST(Damage, EveryFlippedBitIsRefused) {
   expectRightResult(file);
 }
 
-TEST(Damage, AFlippedTableWithRightHashesDoesNotCrash) {
-  // Hashes find damage, not malice: after them come the two verifiers. What passes may be another
-  // model; it must bind or be refused. It is not run, as its code may start anywhere in the image.
-  const std::vector<uint8_t> file = affinePackage().file();
+/// Hashes find damage, not malice: after them come the two verifiers. What passes may be another
+/// model; it must bind or be refused. It is not run, as its code may start anywhere in the image.
+static void flipTable(const std::vector<uint8_t> &file) {
   dlc::schema::ModuleHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
   size_t refused = 0, accepted = 0;
@@ -100,6 +99,10 @@ TEST(Damage, AFlippedTableWithRightHashesDoesNotCrash) {
   EXPECT_GT(refused, accepted / 2);
   EXPECT_GT(accepted, 0u);
 }
+
+TEST(Damage, AFlippedTableWithRightHashesDoesNotCrash) { flipTable(affinePackage().file()); }
+
+TEST(Damage, AFlippedFlowWithRightHashesDoesNotCrash) { flipTable(sampleFlow().file()); }
 
 TEST(Damage, LargeSegmentsAreHashedOnRequest) {
   PackageBuilder package = affinePackage();

@@ -207,16 +207,14 @@ void dlc::test::rehash(std::vector<uint8_t> &file) {
   std::memcpy(file.data(), &header, sizeof(header));
 }
 
-std::vector<uint8_t> PackageBuilder::file() const {
-  // A segment's place changes no size in the table, so it is packed twice. Places that a test has set
-  // (offset not 0) stay.
-  auto &mutableModule = const_cast<ModuleT &>(module);
-  uint64_t tableBytes = pack(module).size();
-  uint64_t end = kTableOffset + tableBytes;
+namespace {
+
+/// Gives each segment of bytes its place in the file. Places that a test has set (offset not 0) stay.
+struct Placement {
+  uint64_t end;
   std::vector<std::pair<uint64_t, const std::vector<uint8_t> *>> blobs;
-  std::vector<Segment *> placed;
-  auto place = [&](Segment *segment, const std::vector<uint8_t> &bytes) {
-    placed.push_back(segment);
+
+  void place(Segment *segment, const std::vector<uint8_t> &bytes) {
     if (!segment || segment->offset() != 0)
       return;
     end = (end + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
@@ -224,22 +222,39 @@ std::vector<uint8_t> PackageBuilder::file() const {
     *segment = Segment(end, bytes.size(), hash.low, hash.high);
     blobs.emplace_back(end, &bytes);
     end += bytes.size();
-  };
-  size_t image = 0;
-  for (auto &program : mutableModule.programs)
-    for (auto &code : program->cpu_images) {
-      size_t index = std::min(image++, imageBytes.size() - 1);
-      place(code->code.get(), imageBytes[index]);
-    }
-  size_t cubin = 0;
-  for (auto &program : mutableModule.programs)
-    for (auto &source : program->cuda_sources)
-      for (auto &code : source->cubins)
-        place(code->data.get(), cubinBytes[cubin++]);
-  for (size_t i = 0; i < module.weights.size(); ++i)
-    place(mutableModule.weights[i]->data.get(), weightBytes[i]);
-  std::vector<uint8_t> table = pack(module);
-  std::vector<uint8_t> file(end);
+  }
+
+  void placeAll(ModuleT &module, const PackageBuilder &builder) {
+    size_t image = 0;
+    for (auto &program : module.programs)
+      for (auto &code : program->cpu_images) {
+        size_t index = std::min(image++, builder.imageBytes.size() - 1);
+        place(code->code.get(), builder.imageBytes[index]);
+      }
+    size_t cubin = 0;
+    for (auto &program : module.programs)
+      for (auto &source : program->cuda_sources)
+        for (auto &code : source->cubins)
+          place(code->data.get(), builder.cubinBytes[cubin++]);
+    for (size_t i = 0; i < module.weights.size(); ++i)
+      place(module.weights[i]->data.get(), builder.weightBytes[i]);
+  }
+};
+
+} // namespace
+
+std::vector<uint8_t> PackageBuilder::file() const {
+  // The builder may be changed and asked again.
+  ModuleT placed = module;
+  for (const PackageBuilder &segment : segments)
+    placed.segments.push_back(std::make_unique<ModuleT>(segment.module));
+  // A segment's place changes no size in the table, so it is packed twice.
+  Placement places{kTableOffset + pack(placed).size(), {}};
+  places.placeAll(placed, *this);
+  for (size_t i = 0; i < segments.size(); ++i)
+    places.placeAll(*placed.segments[i], segments[i]);
+  std::vector<uint8_t> table = pack(placed);
+  std::vector<uint8_t> file(places.end);
   ModuleHeader header = {};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.formatVersion = kFormatVersion;
@@ -248,14 +263,9 @@ std::vector<uint8_t> PackageBuilder::file() const {
   header.tableBytes = table.size();
   std::memcpy(file.data(), &header, sizeof(header));
   std::memcpy(file.data() + kTableOffset, table.data(), table.size());
-  for (auto [offset, bytes] : blobs) {
+  for (auto [offset, bytes] : places.blobs)
     if (!bytes->empty())
       std::memcpy(file.data() + offset, bytes->data(), bytes->size());
-    // The builder may be changed and asked again.
-    for (Segment *segment : placed)
-      if (segment && segment->offset() == offset)
-        *segment = Segment();
-  }
   rehash(file);
   return file;
 }

@@ -60,6 +60,8 @@ public:
   std::vector<uint8_t> file() const;
 
   schema::ModuleT module;
+  /// The modules that the flow calls.
+  std::vector<PackageBuilder> segments;
   /// Bytes of the weights, and of the images of each program in turn.
   std::vector<std::vector<uint8_t>> weightBytes, imageBytes;
   /// Bytes of the cubins, in the order of programs and sources.
