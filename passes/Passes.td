@@ -11,6 +11,7 @@ include "passes/fuse/FusePasses.td"
 include "passes/layout/LayoutPasses.td"
 include "passes/precision/PrecisionPasses.td"
 include "passes/raise/RaisePasses.td"
+include "passes/segment/SegmentPasses.td"
 include "passes/simplify/SimplifyPasses.td"
 
 //===- import -------------------------------------------------------------------------------------===//

@@ -5,49 +5,14 @@
 
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dl/base/DerivedSize.h"
+#include "ir/dl/base/ModuleSymbols.h"
+#include "ir/dl/control/Flow.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 
 namespace dlc {
-
-static RankedTensorType replaced(RankedTensorType type, ArrayRef<AffineExpr> by) {
-  dl::Dims dims = dl::getDims(type);
-  for (AffineExpr &dim : dims)
-    dim = dl::normalize(dim.replaceSymbols(by));
-  return dl::makeTensor(dims, type.getElementType(), dl::getLayout(type));
-}
-
-/// Puts `by` in the place of the symbols, in the types of all values and in all lists of dims.
-static void replaceSymbols(func::FuncOp function, ArrayRef<AffineExpr> by) {
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
-    return std::make_pair(Type(replaced(type, by)), WalkResult::skip());
-  });
-  replacer.addReplacement(
-      [&](AffineMapAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
-        if (attr.getValue().getNumDims() != 0)
-          return std::nullopt;
-        dl::Dims dims;
-        for (AffineExpr dim : attr.getValue().getResults())
-          dims.push_back(dl::normalize(dim.replaceSymbols(by)));
-        return std::make_pair(Attribute(AffineMapAttr::get(dl::dimsMap(dims, attr.getContext()))),
-                              WalkResult::skip());
-      });
-  replacer.recursivelyReplaceElementsIn(function, /*replaceAttrs=*/true, /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-}
-
-/// `symbol`, which is not counted, with what its definition names in the places of `by`.
-static dl::SymbolAttr renumbered(dl::SymbolAttr symbol, ArrayRef<AffineExpr> by) {
-  if (!symbol.isDerived())
-    return symbol;
-  return dl::SymbolAttr::get(symbol.getContext(), symbol.getName(), symbol.getMin(),
-                             symbol.getMax(), dl::replaceSymbols(symbol.getDerived(), by));
-}
 
 LogicalResult settleCounts(ModuleOp module) {
   auto list = module->getAttrOfType<ArrayAttr>("dl.symbols");
@@ -89,13 +54,13 @@ LogicalResult settleCounts(ModuleOp module) {
                   context, symbol.getName(), 0, symbol.getMax(),
                   dl::dimsMap(dl::normalize(symbol.getMost().getResult(0).replaceSymbols(outside)),
                               context))
-            : renumbered(symbol, outside));
+            : dl::replaceSymbols(symbol, outside));
   }
-  if (left.size() > dl::kMaxSymbols)
+  if (left.size() > dl::kMaxSymbols && !dl::hasFlow(module))
     return function.emitError("the model has more than ")
            << dl::kMaxSymbols
            << " dims that vary, those counted whose size the data say; use fewer";
-  replaceSymbols(function, inside);
+  dl::replaceSymbols(function, inside);
   // Ops that only gave the sizes of padded dims have no use now.
   function.walk([](dl::TrimOp trim) {
     if (trim.getX().getType() == trim.getType()) {
@@ -113,7 +78,8 @@ LogicalResult settleCounts(ModuleOp module) {
     if (held && held.contains("dl.count") && !countIsKept[count++])
       continue;
     Value result = value;
-    for (auto [dim, size] : llvm::enumerate(dl::getDims(replaced(outputs[position], outside))))
+    for (auto [dim, size] :
+         llvm::enumerate(dl::getDims(dl::replaceSymbols(outputs[position], outside))))
       if (dl::getDims(cast<RankedTensorType>(result.getType()))[dim] != size)
         result = dl::TrimOp::create(builder, end.getLoc(), result, static_cast<uint64_t>(dim),
                                     dl::dimsMap(size, context));

@@ -37,10 +37,11 @@ void DLDialect::initialize() {
 
 LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                                  int64_t min, int64_t max, int64_t usual, int64_t step,
-                                 int64_t offset, DerivedAttr derived, StringRef, AffineMap most) {
+                                 int64_t offset, DerivedAttr derived, StringRef, AffineMap most,
+                                 bool read) {
   if (name.empty())
     return emitError() << "a symbolic dim needs a name";
-  if ((min < 0 && !derived) || max < min)
+  if ((min < 0 && !derived && !read) || max < min)
     return emitError() << "the range of dim '" << name << "' is " << min << ".." << max
                        << "; expected 0 <= min <= max";
   if (usual != 0 && (usual < min || usual > max || most))
@@ -54,6 +55,9 @@ LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
     return emitError() << "the dim '" << name << "' has step " << step << " and offset " << offset
                        << "; expected a step of 1 or more and an offset of 0 or more, and neither "
                           "for a counted or derived dim";
+  if (read && (most || derived || step != 1 || offset != 0))
+    return emitError() << "the dim '" << name
+                       << "' is read: expected a range alone, and no most, definition or step";
   if (derived && (most || isReal(derived)))
     return emitError() << "the dim '" << name
                        << "' is derived: expected an integer that the data do not count";
@@ -65,7 +69,7 @@ Attribute TensorAttr::parse(AsmParser &parser, Type) {
   // The names s0, s1, ... stand for the module's symbols; made once, since the parser keeps StringRefs.
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (unsigned i = 0; i < kMaxSymbols; ++i)
+    for (unsigned i = 0; i < kMaxDeclared; ++i)
       list.push_back("s" + std::to_string(i));
     return list;
   }();

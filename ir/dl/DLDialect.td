@@ -82,6 +82,11 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>,
                                      #dl.symbol<"few", 1, 4 derived <min(affine_map<()[s0] -> (s0)>, affine_map<() -> (4)>)>>]} {}
     ```
+    With `read`, no input says what it is: an op does while the model runs (`dl.read`), or the result of an `if` or a loop has it
+    as a dim. It may be negative.
+    ```mlir
+    module attributes {dl.symbols = [#dl.symbol<"length", 0, 4096 read true>]} {}
+    ```
     `why` says where a range or a step comes from; the runtime ends with it the message about another size.
     With `most`, one dim over the symbols before it, it is **counted**: the data say what it is, from 0 to `most`, and while
     the model runs it is `most`, the elements behind the real ones being padding. Behind the outputs, the model's function
@@ -97,25 +102,26 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
                         DefaultValuedParameter<"int64_t", "0">:$offset,
                         OptionalParameter<"::dlc::dl::DerivedAttr">:$derived,
                         StringRefParameter<"why the range or step is what it is", "\"\"">:$why,
-                        OptionalParameter<"::mlir::AffineMap">:$most);
+                        OptionalParameter<"::mlir::AffineMap">:$most,
+                        DefaultValuedParameter<"bool", "false">:$read);
   let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
                                    CArg<"int64_t", "0">:$usual), [{
                     return $_get($_ctxt, name, min, max, usual, /*step=*/1, /*offset=*/0,
-                                 DerivedAttr(), "", ::mlir::AffineMap());
+                                 DerivedAttr(), "", ::mlir::AffineMap(), /*read=*/false);
                   }]>,
                   AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
                                    "::dlc::dl::DerivedAttr":$derived), [{
                     return $_get($_ctxt, name, min, max, /*usual=*/0, /*step=*/1, /*offset=*/0,
-                                 derived, "", ::mlir::AffineMap());
+                                 derived, "", ::mlir::AffineMap(), /*read=*/false);
                   }]>,
                   AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
                                    "::mlir::AffineMap":$most), [{
                     return $_get($_ctxt, name, min, max, /*usual=*/0, /*step=*/1, /*offset=*/0,
-                                 DerivedAttr(), "", most);
+                                 DerivedAttr(), "", most, /*read=*/false);
                   }]>];
   let assemblyFormat = [{
     `<` $name `,` $min `,` $max (`usual` $usual^)? (`step` $step^)? (`offset` $offset^)?
-    (`derived` $derived^)? (`why` $why^)? (`,` `most` `=` $most^)? `>`
+    (`derived` $derived^)? (`read` $read^)? (`why` $why^)? (`,` `most` `=` $most^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -123,6 +129,8 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     bool isCounted() const { return static_cast<bool>(getMost()); }
     /// It is computed from other symbols.
     bool isDerived() const { return static_cast<bool>(getDerived()); }
+    /// An op of the model says what it is, while the model runs.
+    bool isRead() const { return getRead(); }
     /// The size that the name belongs to where the symbol is `value`.
     int64_t sizeAt(int64_t value) const { return getStep() * value + getOffset(); }
   }];

@@ -6,6 +6,8 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/base/DerivedSize.h"
+#include "ir/dl/base/ModuleSymbols.h"
+#include "ir/dl/control/Flow.h"
 #include "ir/interpreter/LineRunner.h"
 #include "ir/interpreter/NestRunner.h"
 #include "ir/interpreter/RecurrenceRunner.h"
@@ -45,13 +47,8 @@ static LogicalResult checkArgument(func::FuncOp function, unsigned position, con
          << ", got " << dimsText(tensor.getDims()) << " of " << tensor.getElementType();
 }
 
-static SmallVector<dl::SymbolAttr> symbolsOf(ModuleOp module) {
-  auto list = module->getAttrOfType<ArrayAttr>("dl.symbols");
-  return list ? llvm::to_vector(list.getAsRange<dl::SymbolAttr>()) : SmallVector<dl::SymbolAttr>();
-}
-
 void bindComputed(ModuleOp module, SmallVectorImpl<int64_t> &symbols) {
-  SmallVector<dl::SymbolAttr> declared = symbolsOf(module);
+  SmallVector<dl::SymbolAttr> declared = dl::symbolsOf(module);
   symbols.resize(declared.size());
   for (auto [position, symbol] : llvm::enumerate(declared))
     if (symbol.isCounted())
@@ -127,10 +124,15 @@ FailureOr<SmallVector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tens
           symbol && symbol.getPosition() < symbols.size() && size >= offset)
         symbols[symbol.getPosition()] = (size - offset) / step;
   bindComputed(function->getParentOfType<ModuleOp>(), symbols);
-  for (auto [position, range] : llvm::enumerate(ranges))
+  SmallVector<dl::SymbolAttr> declared = dl::symbolsOf(function->getParentOfType<ModuleOp>());
+  bool isRead = llvm::any_of(declared, [](dl::SymbolAttr symbol) { return symbol.isRead(); });
+  for (auto [position, range] : llvm::enumerate(ranges)) {
+    if (isRead && (declared[position].isRead() || declared[position].isDerived()))
+      continue; // the steps of the model say what these are
     if (symbols[position] < range.min || symbols[position] > range.max)
       return function.emitError("symbol ") << position << " is expected between " << range.min
                                            << " and " << range.max << ", got " << symbols[position];
+  }
   for (auto [position, input] : llvm::enumerate(inputs))
     if (failed(checkArgument(function, position, input, symbols)))
       return failure();
@@ -144,9 +146,11 @@ public:
   Interpreter(ArrayRef<int64_t> symbols, const InterpreterOptions &options)
       : symbols(symbols), options(options) {}
 
-  /// Runs the ops of `block`; the operands of its terminator.
-  FailureOr<SmallVector<Tensor>> runBlock(Block &block, ArrayRef<Tensor> arguments,
-                                          bool isObserved);
+  /// Runs the ops of `block`; the operands of its terminator. `outer` holds values of the blocks
+  /// around it.
+  FailureOr<SmallVector<Tensor>>
+  runBlock(Block &block, ArrayRef<Tensor> arguments, bool isObserved,
+           const DenseMap<Value, Tensor> &outer = DenseMap<Value, Tensor>());
 
 private:
   FailureOr<SmallVector<Tensor>> runOp(Operation &op, ArrayRef<Tensor> operands);
@@ -155,8 +159,15 @@ private:
   /// Lets `old`, and the views of it, hold what has been written to its memory: a later read of the
   /// old value gets the new one, as it would on a device.
   LogicalResult overwrite(Value old, const Tensor &written, DenseMap<Value, Tensor> &values);
+  FailureOr<SmallVector<Tensor>> runStep(Operation &op, ArrayRef<Tensor> operands,
+                                         const DenseMap<Value, Tensor> &values);
+  FailureOr<SmallVector<Tensor>> runWhile(dl::WhileOp op, ArrayRef<Tensor> operands,
+                                          const DenseMap<Value, Tensor> &values);
+  /// Lets the symbols with `read` that are dims of `values` be those of `tensors`.
+  LogicalResult defineSymbols(Operation *op, ValueRange values, ArrayRef<Tensor> tensors);
+  LogicalResult define(Operation *op, unsigned symbol, int64_t value);
 
-  ArrayRef<int64_t> symbols;
+  SmallVector<int64_t> symbols;
   const InterpreterOptions &options;
 };
 
@@ -237,6 +248,114 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
   return SmallVector<Tensor>{result};
 }
 
+//===- Branches, loops and reads ------------------------------------------------------------------===//
+
+LogicalResult Interpreter::define(Operation *op, unsigned symbol, int64_t value) {
+  auto module = op->getParentOfType<ModuleOp>();
+  dl::SymbolAttr declared = dl::symbolsOf(module)[symbol];
+  if (value < declared.getMin() || value > declared.getMax())
+    return op->emitError("the model computes ")
+           << declared.getName() << " = " << value << "; expected " << declared.getMin() << " to "
+           << declared.getMax();
+  symbols[symbol] = value;
+  bindComputed(module, symbols);
+  return success();
+}
+
+LogicalResult Interpreter::defineSymbols(Operation *op, ValueRange values,
+                                         ArrayRef<Tensor> tensors) {
+  SmallVector<dl::SymbolAttr> declared = dl::symbolsOf(op->getParentOfType<ModuleOp>());
+  for (auto [value, tensor] : llvm::zip_equal(values, tensors))
+    for (auto [dim, size] :
+         llvm::zip_equal(dl::getDims(cast<RankedTensorType>(value.getType())), tensor.getDims()))
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+          symbol && declared[symbol.getPosition()].isRead() &&
+          failed(define(op, symbol.getPosition(), size)))
+        return failure();
+  for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
+    SmallVector<int64_t> expected = evaluateDims(cast<RankedTensorType>(value.getType()), symbols);
+    if (ArrayRef<int64_t>(expected) != tensor.getDims())
+      return op->emitError("expected a tensor of ")
+             << dimsText(expected) << ", got " << dimsText(tensor.getDims());
+  }
+  return success();
+}
+
+FailureOr<SmallVector<Tensor>> Interpreter::runWhile(dl::WhileOp op, ArrayRef<Tensor> operands,
+                                                     const DenseMap<Value, Tensor> &values) {
+  std::optional<int64_t> trips;
+  if (op.getTrips()) {
+    trips = operands.front().ints()[0];
+    operands = operands.drop_front();
+  }
+  bool goesOn = true;
+  if (op.getCondition()) {
+    goesOn = operands.front().ints()[0] != 0;
+    operands = operands.drop_front();
+  }
+  SmallVector<Tensor> carried(operands);
+  SmallVector<SmallVector<Tensor>> gathered(op.getGathered().size());
+  Type i64 = IntegerType::get(op.getContext(), 64);
+  for (int64_t step = 0; goesOn && step < trips.value_or(INT64_MAX); ++step) {
+    SmallVector<Tensor> arguments{Tensor(i64, {})};
+    arguments.front().ints()[0] = step;
+    arguments.append(carried);
+    if (failed(defineSymbols(op, ValueRange(op.getCarried()), carried)))
+      return failure();
+    auto yielded = runBlock(op.getBodyBlock(), arguments, /*isObserved=*/false, values);
+    if (failed(yielded))
+      return failure();
+    ArrayRef<Tensor> rest = *yielded;
+    if (op.getCondition()) {
+      goesOn = rest.front().ints()[0] != 0;
+      rest = rest.drop_front();
+    }
+    llvm::copy(rest.take_front(carried.size()), carried.begin());
+    for (auto [list, tensor] : llvm::zip_equal(gathered, rest.drop_front(carried.size())))
+      list.push_back(tensor);
+  }
+  for (auto [value, list] : llvm::zip_equal(op.getGathered(), gathered)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> dims{static_cast<int64_t>(list.size())};
+    llvm::append_range(dims, list.empty() ? evaluateDims(type, symbols)
+                                          : SmallVector<int64_t>(list.front().getDims()));
+    Tensor stack(type.getElementType(), dims);
+    int64_t at = 0;
+    for (const Tensor &tensor : list) {
+      if (tensor.getDims() != list.front().getDims())
+        return op.emitError("gathers tensors of ")
+               << dimsText(list.front().getDims()) << " and " << dimsText(tensor.getDims());
+      if (tensor.isFloat())
+        llvm::copy(tensor.floats(), stack.floats().begin() + at);
+      else
+        llvm::copy(tensor.ints(), stack.ints().begin() + at);
+      at += tensor.size();
+    }
+    carried.push_back(std::move(stack));
+  }
+  return carried;
+}
+
+FailureOr<SmallVector<Tensor>> Interpreter::runStep(Operation &op, ArrayRef<Tensor> operands,
+                                                    const DenseMap<Value, Tensor> &values) {
+  if (auto read = dyn_cast<dl::ReadOp>(op)) {
+    if (failed(define(&op, read.getSymbol(), operands.front().ints()[0])))
+      return failure();
+    return SmallVector<Tensor>();
+  }
+  FailureOr<SmallVector<Tensor>> results = failure();
+  if (auto branch = dyn_cast<dl::IfOp>(op)) {
+    Region &taken =
+        operands.front().ints()[0] != 0 ? branch.getThenBranch() : branch.getElseBranch();
+    results = runBlock(taken.front(), {}, /*isObserved=*/false, values);
+  } else {
+    results = runWhile(cast<dl::WhileOp>(op), operands, values);
+  }
+  if (failed(results) || failed(defineSymbols(&op, op.getResults(), *results)))
+    return failure();
+  return results;
+}
+
 LogicalResult Interpreter::overwrite(Value old, const Tensor &written,
                                      DenseMap<Value, Tensor> &values) {
   if (auto held = values.find(old); held != values.end())
@@ -252,8 +371,9 @@ LogicalResult Interpreter::overwrite(Value old, const Tensor &written,
 }
 
 FailureOr<SmallVector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tensor> arguments,
-                                                     bool isObserved) {
-  DenseMap<Value, Tensor> values;
+                                                     bool isObserved,
+                                                     const DenseMap<Value, Tensor> &outer) {
+  DenseMap<Value, Tensor> values = outer;
   // Tensors go when their last reader has run.
   DenseMap<Value, int64_t> readers;
   for (auto [argument, tensor] : llvm::zip_equal(block.getArguments(), arguments)) {
@@ -266,7 +386,9 @@ FailureOr<SmallVector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tens
       operands.push_back(values.lookup(operand));
     if (op.hasTrait<OpTrait::IsTerminator>())
       return operands;
-    FailureOr<SmallVector<Tensor>> results = runOp(op, operands);
+    bool isStep = dl::isFlowStep(&op);
+    FailureOr<SmallVector<Tensor>> results =
+        isStep ? runStep(op, operands, values) : runOp(op, operands);
     if (failed(results))
       return failure();
     if (isObserved && options.observe)
@@ -274,9 +396,11 @@ FailureOr<SmallVector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tens
     if (auto fusion = dyn_cast<dl::FusionOp>(op); fusion && fusion.getInPlace())
       if (failed(overwrite(fusion.getUpdatedInput(), results->front(), values)))
         return failure();
-    for (Value operand : op.getOperands())
-      if (--readers[operand] == 0)
+    auto release = [&](Value operand) {
+      if (auto left = readers.find(operand); left != readers.end() && --left->second == 0)
         values.erase(operand);
+    };
+    op.walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), release); });
     for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results)) {
       values[value] = tensor;
       readers[value] = std::distance(value.use_begin(), value.use_end());

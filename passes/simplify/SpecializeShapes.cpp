@@ -5,10 +5,10 @@
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DLTypes.h"
 #include "ir/dl/base/DerivedSize.h"
+#include "ir/dl/base/ModuleSymbols.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 
 #define DEBUG_TYPE "specialize-shapes"
 
@@ -29,31 +29,6 @@ struct SpecializeShapes : impl::SpecializeShapesBase<SpecializeShapes> {
 
 } // namespace
 
-/// Puts `by` in the place of the module's symbols, in all types and in all lists of dims.
-static void replaceSymbols(ModuleOp module, ArrayRef<AffineExpr> by) {
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
-    dl::Dims dims = dl::getDims(type);
-    for (AffineExpr &dim : dims)
-      dim = dl::normalize(dim.replaceSymbols(by));
-    return std::make_pair(Type(dl::makeTensor(dims, type.getElementType(), dl::getLayout(type))),
-                          WalkResult::skip());
-  });
-  replacer.addReplacement(
-      [&](AffineMapAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
-        AffineMap map = attr.getValue();
-        if (map.getNumDims() != 0)
-          return std::nullopt;
-        dl::Dims dims;
-        for (AffineExpr dim : map.getResults())
-          dims.push_back(dl::normalize(dim.replaceSymbols(by)));
-        return std::make_pair(Attribute(AffineMapAttr::get(dl::dimsMap(dims, attr.getContext()))),
-                              WalkResult::skip());
-      });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-}
-
 void SpecializeShapes::runOnOperation() {
   ModuleOp module = getOperation();
   auto functions = module.getOps<func::FuncOp>();
@@ -66,8 +41,9 @@ void SpecializeShapes::runOnOperation() {
     llvm::append_range(symbols, list.getAsRange<dl::SymbolAttr>());
   for (dl::SymbolAttr symbol : symbols)
     sizes.push_back({symbol.getName().str(), symbol.getMin(), symbol.getMax(), symbol.getMin(),
-                     symbol.getMax(), symbol.getUsual(), symbol.isCounted() || symbol.isDerived(),
-                     symbol.getStep(), symbol.getOffset()});
+                     symbol.getMax(), symbol.getUsual(),
+                     symbol.isCounted() || symbol.isDerived() || symbol.isRead(), symbol.getStep(),
+                     symbol.getOffset()});
   SmallVector<ShapedInput> inputs;
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -106,7 +82,7 @@ void SpecializeShapes::runOnOperation() {
       ranges.push_back({size.min, size.max});
       left.push_back(dl::SymbolAttr::get(context, size.name, size.min, size.max, size.usual,
                                          size.step, size.offset, derived, symbol.getWhy(),
-                                         AffineMap()));
+                                         AffineMap(), symbol.isRead()));
       continue;
     }
     // By the data, whatever the shapes; its range follows from its most.
@@ -117,7 +93,7 @@ void SpecializeShapes::runOnOperation() {
     ranges.push_back({0, max});
     left.push_back(dl::SymbolAttr::get(context, size.name, 0, max, dl::dimsMap(largest, context)));
   }
-  replaceSymbols(module, by);
+  dl::replaceSymbols(module, by);
   if (left.empty())
     module->removeAttr("dl.symbols");
   else

@@ -418,12 +418,12 @@ llvm::SmallBitVector countedSymbols(ModuleOp module) {
   return counted;
 }
 
-llvm::SmallBitVector derivedSymbols(ModuleOp module) {
-  llvm::SmallBitVector derived;
+llvm::SmallBitVector computedSymbols(ModuleOp module) {
+  llvm::SmallBitVector computed;
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
     for (auto symbol : symbols.getAsRange<SymbolAttr>())
-      derived.push_back(symbol.isDerived());
-  return derived;
+      computed.push_back(symbol.isDerived() || symbol.isRead());
+  return computed;
 }
 
 bool mentions(AffineExpr dim, const llvm::SmallBitVector &symbols) {

@@ -36,8 +36,11 @@ struct Layout {
   static Layout channelsLast(int64_t rank);
 };
 
-/// Upper bound on the number of symbols of a module, so that a symbol's name `sK` parses without a table.
+/// Upper bound on the number of symbols of a module that is compiled as a whole.
 inline constexpr unsigned kMaxSymbols = 64;
+/// The same of a module that is yet to be cut into segments, or whose counted symbols are yet to be
+/// settled. A symbol's name `sK` parses without a table.
+inline constexpr unsigned kMaxDeclared = 256;
 
 /// The dims of `type`: constants for static dims.
 Dims getDims(mlir::RankedTensorType type);
@@ -101,8 +104,9 @@ std::optional<int64_t> usualOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbo
 llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
 /// Of each symbol of `dl.symbols`, whether it is counted: the data say what it is (#dl.symbol).
 llvm::SmallBitVector countedSymbols(mlir::ModuleOp module);
-/// Returns the set of symbols of `dl.symbols` that other symbols define (#dl.derived).
-llvm::SmallBitVector derivedSymbols(mlir::ModuleOp module);
+/// Returns the set of symbols of `dl.symbols` that other symbols define (#dl.derived), or that the
+/// model reads as it runs.
+llvm::SmallBitVector computedSymbols(mlir::ModuleOp module);
 /// Whether `dim` depends on one of `symbols`.
 bool mentions(mlir::AffineExpr dim, const llvm::SmallBitVector &symbols);
 bool mentions(llvm::ArrayRef<mlir::AffineExpr> dims, const llvm::SmallBitVector &symbols);

@@ -75,7 +75,7 @@ static void addBorders(Collector &collect, PadOp op) {
 }
 
 bool isCheckedWhenBound(Dim size, Dim end, ModuleOp module) {
-  if (module && mentions({size, end}, derivedSymbols(module)))
+  if (module && mentions({size, end}, computedSymbols(module)))
     return true;
   unsigned count = 0;
   for (unsigned symbol = 0; symbol < kMaxSymbols; ++symbol)

@@ -29,7 +29,8 @@ struct DimNeed {
 
 /// Whether the end `end` of a part of a dim of `size` is checked when shapes are bound, and not by a
 /// range. So are sums of symbols in a table of a fixed size, such as the past and the new tokens of a
-/// text, of which each may be large while the other is small, and ends or sizes with derived symbols.
+/// text, of which each may be large while the other is small, and ends or sizes with derived or read
+/// symbols.
 bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module);
 
 /// The needs of `op` along symbolic dims: that it gives no negative dims, and what its own meaning

@@ -101,8 +101,8 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
   let hasVerifier = 1;
 }
 
-def DL_YieldOp : DL_Op<"yield", "", [Pure, Terminator, ParentOneOf<["AttentionOp", "FusionOp", "::dlc::dlx::KernelOp"]>]> {
-  let summary = "The results of an attention's body, of a fusion or of a kernel's meaning";
+def DL_YieldOp : DL_Op<"yield", "", [Pure, Terminator, ParentOneOf<["AttentionOp", "FusionOp", "IfOp", "WhileOp", "::dlc::dlx::KernelOp"]>]> {
+  let summary = "The results of a region: of an attention, a fusion, a branch, a step of a loop or a kernel's meaning";
   let description = [{
     ```mlir
     dl.yield %1 : tensor<4x8xf32>

@@ -1,0 +1,188 @@
+//===- SegmentBuilder.cpp - Ops of a model as a module of their own ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/segment/SegmentBuilder.h"
+
+#include "ir/dl/DLOps.h"
+#include "ir/dl/base/DerivedSize.h"
+#include "ir/dl/base/ModuleSymbols.h"
+#include "ir/dl/control/Flow.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+SegmentBuilder::SegmentBuilder(ModuleOp module) : module(module), symbols(dl::symbolsOf(module)) {}
+
+bool SegmentBuilder::isConstant(Value value) {
+  if (auto known = constants.find(value); known != constants.end())
+    return known->second;
+  Operation *op = value.getDefiningOp();
+  bool isFound =
+      op && isPure(op) && !dl::isFlowStep(op) && op->getNumRegions() == 0 &&
+      llvm::all_of(op->getOperands(), [&](Value operand) { return isConstant(operand); });
+  return constants[value] = isFound;
+}
+
+void SegmentBuilder::forEachSymbol(Operation *op, llvm::function_ref<void(unsigned)> visit) const {
+  llvm::SmallBitVector seen(symbols.size());
+  std::function<void(AffineExpr)> ofDim = [&](AffineExpr dim) {
+    dim.walk([&](AffineExpr part) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(part);
+      if (!symbol || symbol.getPosition() >= symbols.size() || seen.test(symbol.getPosition()))
+        return;
+      seen.set(symbol.getPosition());
+      visit(symbol.getPosition());
+      if (dl::DerivedAttr derived = symbols[symbol.getPosition()].getDerived())
+        dl::forEachDim(derived, ofDim);
+    });
+  };
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    for (AffineExpr dim : dl::getDims(type))
+      ofDim(dim);
+    return WalkResult::skip();
+  });
+  walker.addWalk([&](AffineMapAttr map) {
+    if (map.getValue().getNumDims() == 0)
+      for (AffineExpr dim : map.getValue().getResults())
+        ofDim(dim);
+    return WalkResult::skip();
+  });
+  walker.walk(op->getAttrDictionary());
+  for (Value operand : op->getOperands())
+    walker.walk(operand.getType());
+  for (Type type : op->getResultTypes())
+    walker.walk(type);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (BlockArgument argument : block.getArguments())
+        walker.walk(argument.getType());
+}
+
+/// Gives `segment` the symbols that it names, in their order, and lists in `numbers` those whose
+/// values the flow gives.
+LogicalResult SegmentBuilder::declareSymbols(ModuleOp segment, Location loc,
+                                             SmallVectorImpl<int64_t> &numbers) {
+  llvm::SmallBitVector used(symbols.size());
+  segment.walk(
+      [&](Operation *op) { forEachSymbol(op, [&](unsigned symbol) { used.set(symbol); }); });
+  if (used.count() > dl::kMaxSymbols)
+    return emitError(loc) << "a part of the model that no branch or read divides has more than "
+                          << dl::kMaxSymbols << " dims that vary; use fewer";
+  MLIRContext *context = module.getContext();
+  SmallVector<AffineExpr> by;
+  unsigned next = 0;
+  for (unsigned symbol = 0; symbol < symbols.size(); ++symbol)
+    by.push_back(used.test(symbol) ? getAffineSymbolExpr(next++, context)
+                                   : getAffineConstantExpr(0, context));
+  SmallVector<Attribute> declared;
+  for (unsigned symbol : used.set_bits()) {
+    declared.push_back(dl::replaceSymbols(symbols[symbol], by));
+    if (!symbols[symbol].isDerived())
+      numbers.push_back(symbol);
+  }
+  if (declared.empty())
+    return success();
+  dl::replaceSymbols(segment, by);
+  segment->setAttr("dl.symbols", ArrayAttr::get(context, declared));
+  return success();
+}
+
+/// The names of a segment's inputs or outputs, for messages.
+static SmallVector<DictionaryAttr> named(OpBuilder &builder, StringRef letter, size_t count) {
+  SmallVector<DictionaryAttr> names;
+  for (size_t i = 0; i < count; ++i)
+    names.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("dl.name", builder.getStringAttr(letter + llvm::Twine(i)))));
+  return names;
+}
+
+LogicalResult SegmentBuilder::build(OpBuilder &builder, ArrayRef<Operation *> ops,
+                                    ArrayRef<Value> wanted, DenseMap<Value, Value> &made) {
+  DenseSet<Operation *> own(ops.begin(), ops.end());
+  SmallVector<Value> results;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return llvm::none_of(ops, [&](Operation *one) { return one->isAncestor(user); });
+          }))
+        results.push_back(result);
+  if (results.empty() && wanted.empty())
+    return success();
+
+  Location loc = ops.empty() ? wanted.front().getLoc() : ops.front()->getLoc();
+  std::string name = "segment" + std::to_string(number++);
+  OpBuilder nested = OpBuilder::atBlockEnd(module.getBody());
+  auto segment = ModuleOp::create(nested, loc, StringRef(name));
+  nested.setInsertionPointToStart(segment.getBody());
+  auto function = func::FuncOp::create(nested, loc, name, nested.getFunctionType({}, {}));
+  Block *entry = function.addEntryBlock();
+  nested.setInsertionPointToStart(entry);
+
+  IRMapping mapping;
+  SmallVector<Value> inputs;
+  std::function<void(Value)> take = [&](Value value) {
+    if (mapping.contains(value))
+      return;
+    if (!isConstant(value)) {
+      mapping.map(value, entry->addArgument(value.getType(), value.getLoc()));
+      inputs.push_back(value);
+      return;
+    }
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      take(operand);
+    nested.clone(*op, mapping);
+  };
+  for (Operation *op : ops) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isProperAncestor(operand.getParentBlock()->getParentOp()) &&
+            operand.getParentBlock()->getParentOp() != op)
+          take(operand);
+    });
+    nested.clone(*op, mapping);
+  }
+  SmallVector<Value> returned, outside(results);
+  llvm::append_range(outside, wanted);
+  for (Value value : outside) {
+    take(value);
+    returned.push_back(mapping.lookup(value));
+  }
+  func::ReturnOp::create(nested, loc, returned);
+  function.setFunctionType(
+      nested.getFunctionType(entry->getArgumentTypes(), TypeRange(ValueRange(returned))));
+  function.setAllArgAttrs(named(nested, "x", inputs.size()));
+  function.setAllResultAttrs(named(nested, "y", returned.size()));
+  SmallVector<int64_t> numbers;
+  if (failed(declareSymbols(segment, loc, numbers)))
+    return failure();
+
+  auto call =
+      dl::CallOp::create(builder, loc, TypeRange(ValueRange(outside)), name, inputs, numbers);
+  for (auto [position, value] : llvm::enumerate(outside)) {
+    Value tensor = call.getResult(position);
+    if (position >= results.size()) {
+      made[value] = tensor;
+      continue;
+    }
+    constants[tensor] = false;
+    value.replaceUsesWithIf(tensor, [&](OpOperand &use) {
+      return llvm::none_of(ops, [&](Operation *one) { return one->isAncestor(use.getOwner()); });
+    });
+  }
+  return success();
+}
+
+void SegmentBuilder::eraseOriginals(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!op.hasTrait<OpTrait::IsTerminator>() && !dl::isFlowStep(&op) && !isa<dl::CallOp>(op))
+      op.erase();
+}
+
+} // namespace dlc
