@@ -49,6 +49,17 @@ using ReadPacked = llvm::function_ref<mlir::FailureOr<std::vector<uint8_t>>(
 mlir::LogicalResult writePackage(mlir::ModuleOp module, const GeneratedCode &code,
                                  ReadPacked readPacked, llvm::raw_ostream &os);
 
+/// A segment of a model that is cut, past the phases, and its code.
+struct CompiledSegment {
+  mlir::ModuleOp module;
+  const GeneratedCode *code;
+};
+
+/// The same of a model that is cut into segments: `flow` holds the function that calls them by their
+/// names, which are those of the modules.
+mlir::LogicalResult writePackage(mlir::ModuleOp flow, llvm::ArrayRef<CompiledSegment> segments,
+                                 ReadPacked readPacked, llvm::raw_ostream &os);
+
 } // namespace dlc::codegen
 
 #endif // DLC_CODEGEN_PACKAGE_PACKAGE_H

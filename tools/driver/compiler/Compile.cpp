@@ -10,6 +10,7 @@
 #include "ir/analysis/CacheCapacity.h"
 #include "ir/analysis/SettledCounts.h"
 #include "ir/dl/base/DimNeeds.h"
+#include "ir/dl/control/Flow.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/precision/LayerPatterns.h"
@@ -114,6 +115,12 @@ private:
   LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
   int compileBinaries();
+  /// The phases from the one after `first` to `last`, of `model.module`.
+  int runPhases();
+  /// Runs them on each segment of a model that is cut, and writes what they give.
+  int compileSegments();
+  int checkSegmentOptions() const;
+  LogicalResult cutSegments();
   int printModule();
   int writeModel();
   int finishDump(int code);
@@ -135,6 +142,9 @@ private:
   int64_t productWeights = 0;     // that --sparse looked at
   std::string report;             // what --quantize did, for --report
   codegen::GeneratedCode code;
+  OwningOpRef<ModuleOp>
+      flow; // of a model that is cut into segments, each of which is the model in its turn
+  std::vector<std::pair<OwningOpRef<ModuleOp>, codegen::GeneratedCode>> segments; // compiled
   Phase first = Phase::import, last = Phase::package;
   Clock::time_point begin = Clock::now();
 };
@@ -507,7 +517,11 @@ int Compilation::writeModel() {
   Clock::time_point started = Clock::now();
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  if (failed(codegen::writePackage(*model.module, code, readPackedWeight, os)))
+  std::vector<codegen::CompiledSegment> compiled;
+  for (auto &[segment, made] : segments)
+    compiled.push_back({*segment, &made});
+  if (failed(flow ? codegen::writePackage(*flow, compiled, readPackedWeight, os)
+                  : codegen::writePackage(*model.module, code, readPackedWeight, os)))
     return kModelError; // a weight that is not bound or has changed: reported at its line
   int status = writeFile(outputPath(), bytes);
   trace.addStep("write", started);
@@ -534,6 +548,12 @@ int Compilation::finishDump(int status) {
   put("timing.json", trace.timesAsJson());
   put("repro.sh", reproduction(options.commandLine));
   return status == kOk ? dumped : status;
+}
+
+/// Whether `module` is a flow beside its segments (cut-segments).
+static bool isCut(ModuleOp module) {
+  auto functions = module.getOps<func::FuncOp>();
+  return !functions.empty() && !module.getOps<ModuleOp>().empty();
 }
 
 int Compilation::run() {
@@ -564,6 +584,8 @@ int Compilation::run() {
   }
   trace.dump(*model.module, "import");
 
+  if (isCut(*model.module)) // by --compile-from
+    return finishDump(compileSegments());
   // The contract of the phase that made the input is the user's to keep: a hand-written file may break it.
   PassManager verifier(model.context.get(), ModuleOp::getOperationName());
   verifier.enableVerifier(false);
@@ -571,19 +593,32 @@ int Compilation::run() {
   if (failed(verifier.run(*model.module)))
     return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first)
                                                                             : kModelError);
-  if (first >= Phase::compress)
-    if (int code = selectTargets())
-      return finishDump(code);
   if (failed(specializeShapes()))
     return finishDump(kUsage);
   if (first == Phase::import && failed(settleCounts(*model.module)))
     return finishDump(kModelError);
+  if (first == Phase::import && last > Phase::import && dl::hasFlow(*model.module)) {
+    if (failed(cutSegments()))
+      return finishDump(kUnsupported);
+    return finishDump(compileSegments());
+  }
+  int status = runPhases();
+  if (status == kOk)
+    status = last == Phase::package ? writeModel() : printModule();
+  return finishDump(status);
+}
+
+int Compilation::runPhases() {
+  if (first >= Phase::compress)
+    if (int code = selectTargets())
+      return code;
   if (first == Phase::import && last > Phase::import) {
     dl::recordNeeds(*model.module);
     recordCache(*model.module);
   }
+  validator = PassValidator();
   if (options.validatePasses && failed(validator.begin(*model.module)))
-    return finishDump(kModelError);
+    return kModelError;
 
   imported = model.module->clone();
   for (int index = static_cast<int>(first) + 1; index <= static_cast<int>(last); ++index) {
@@ -592,17 +627,17 @@ int Compilation::run() {
     trace.beginPhase(nameOf(phase));
     if (phase == Phase::compress) {
       if (int code = checkKeptLayers())
-        return finishDump(code);
+        return code;
       if (int code = compileReference())
-        return finishDump(code);
+        return code;
       if (int code = prepareQuantization())
-        return finishDump(code);
+        return code;
       if (int code = countZeros())
-        return finishDump(code);
+        return code;
     }
     if (phase == Phase::precision)
       if (int code = searchPrecision())
-        return finishDump(code);
+        return code;
     LogicalResult result = failure();
     if (!outlives([&] { result = runPhase(phase); })) {
       showProgress("");
@@ -613,7 +648,7 @@ int Compilation::run() {
       if (isPlanRefused && !plans.empty())
         complain("note: where the plan is one of " + options.plans +
                  ", 'dlc tune' writes that anew for this version of dlc");
-      return finishDump(isPlanRefused ? int(kUsage) : phaseFailed(phase));
+      return isPlanRefused ? int(kUsage) : phaseFailed(phase);
     }
     if (phase == Phase::schedule)
       if (std::string warning = plans.unusedIn(*model.module); !warning.empty())
@@ -628,14 +663,59 @@ int Compilation::run() {
           (void)validator.compare(target, "simplify ... fuse", boundOfAll(pipelineOptions()));
     if (!validator.getFinding().empty()) {
       showProgress("");
-      return finishDump(fail(kAccuracy, validator.getFinding()));
+      return fail(kAccuracy, validator.getFinding());
     }
   }
   showProgress("");
-  if (last != Phase::package)
-    return finishDump(printModule());
-  int status = compileBinaries();
-  return finishDump(status == kOk ? writeModel() : status);
+  return last == Phase::package ? compileBinaries() : int(kOk);
+}
+
+//===- Segments -----------------------------------------------------------------------------------===//
+
+int Compilation::checkSegmentOptions() const {
+  auto refuse = [&](StringRef option, StringRef reason) {
+    return fail(kUnsupported,
+                (option + " " + reason +
+                 " while the model runs, and this model is cut into segments where its "
+                 "data decide what runs (docs/sizes.md); leave the option out")
+                    .str());
+  };
+  if (pipelineOptions().quantizesProducts() && options.quantize != "dynamic")
+    return refuse("--quantize " + options.quantize, "measures the ranges of activations");
+  if (pipelineOptions().quantizesWeights() && !options.calibration.data.empty())
+    return refuse("--calib", "measures activations");
+  if (isMixed(options.precision))
+    return refuse("--precision " + options.precision, "measures the error of each layer");
+  return kOk;
+}
+
+LogicalResult Compilation::cutSegments() {
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  manager.enableVerifier(options.validatePasses);
+  manager.addInstrumentation(trace.makeInstrumentation());
+  manager.addPass(createCutSegments());
+  return manager.run(*model.module);
+}
+
+int Compilation::compileSegments() {
+  if (int code = checkSegmentOptions())
+    return code;
+  flow = std::move(model.module);
+  for (auto segment : llvm::to_vector(flow->getOps<ModuleOp>())) {
+    segment->remove();
+    model.module = segment;
+    code = {};
+    if (int status = runPhases())
+      return status;
+    segments.emplace_back(std::move(model.module), std::move(code));
+    code = {};
+  }
+  if (last == Phase::package)
+    return writeModel();
+  model.module = std::move(flow);
+  for (auto &[segment, made] : segments)
+    model.module->push_back(segment.release());
+  return printModule();
 }
 
 static int compileModel(const CompileOptions &options) {
