@@ -12,6 +12,7 @@
 #include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/control/Flow.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -25,9 +26,9 @@ namespace dlc::onnx {
 using frontend::quote;
 
 Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module, size_t maxNodes,
-                   SolvedSymbols &solved)
+                   SolvedSymbols &solved, bool &wantsReads)
     : file(file), options(options), module(module), context(module.getContext()), builder(context),
-      maxNodes(maxNodes), solved(solved) {}
+      maxNodes(maxNodes), solved(solved), wantsReads(wantsReads) {}
 
 void Importer::error(const llvm::Twine &message) {
   if (isSolved) // this attempt is void
@@ -230,6 +231,7 @@ bool Importer::declareInputs(func::FuncOp function) {
   if (errors == 0 && !applyGivenShapes(function))
     return false;
   emitter = std::make_unique<frontend::OpEmitter>(builder, symbols, module);
+  emitter->readsCounts = wantsReads;
   emitter->narrow = [this](Location loc, const dl::RangeNeed &need) {
     auto node = llvm::dyn_cast<NameLoc>(loc);
     return narrow(need.size, need.least, (node ? node.getName().str() + " " : "") + need.what);
@@ -241,10 +243,32 @@ bool Importer::declareInputs(func::FuncOp function) {
 //===- Nodes --------------------------------------------------------------------------------------===//
 
 Value *Importer::find(StringRef name, Frame &frame) {
-  for (Frame *at = &frame; at; at = at->parent)
-    if (auto found = at->values.find(name); found != at->values.end())
-      return &found->second;
+  Frame *region = nullptr; // the innermost one that the value is not of
+  for (Frame *at = &frame; at; at = at->parent) {
+    if (auto found = at->values.find(name); found != at->values.end()) {
+      Value &value = found->second;
+      if (!region)
+        return &value;
+      bool isWeight = value.stored && !(known(value) && value.known->numbers.size() == 1);
+      if (value.tensor || isWeight)
+        return &value;
+      return &(region->values[name] = value);
+    }
+    if (at->isRegion && !region)
+      region = at;
+  }
   return nullptr;
+}
+
+void Importer::dropOpsAfter(Operation *before) {
+  Block *block = builder.getInsertionBlock();
+  SmallVector<Operation *> made;
+  for (auto at = builder.getInsertionPoint(); at != block->begin() && &*std::prev(at) != before;
+       --at)
+    made.push_back(&*std::prev(at));
+  for (Operation *op : made)
+    if (!isa<dl::WeightOp>(op))
+      op->erase();
 }
 
 bool Importer::importCall(NodeImport &node, const Function &function) {
@@ -477,45 +501,89 @@ LogicalResult Importer::run() {
   return success(errors == 0);
 }
 
+namespace {
+/// What an attempt to import a model says, held back until it is known whether it counts.
+class Said {
+public:
+  Said(MLIRContext &context, ImportFault *fault) : context(context), fault(fault) {
+    if (fault)
+      faultBefore = faultAfter = *fault;
+    handler.emplace(&context, [this](Diagnostic &diagnostic) {
+      held.push_back(std::move(diagnostic));
+      return success();
+    });
+  }
+  /// The attempt is over.
+  void stop() {
+    handler.reset();
+    if (fault) {
+      faultAfter = *fault;
+      *fault = faultBefore;
+    }
+  }
+  void say() {
+    for (Diagnostic &diagnostic : held)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    if (fault)
+      *fault = faultAfter;
+  }
+
+private:
+  MLIRContext &context;
+  ImportFault *fault;
+  ImportFault faultBefore = ImportFault::ofModel, faultAfter = ImportFault::ofModel;
+  std::vector<Diagnostic> held;
+  std::optional<ScopedDiagnosticHandler> handler;
+};
+} // namespace
+
 OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,
                                   MLIRContext &context, size_t maxNodes) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
   std::string name = file->model().graph.name.empty() ? "onnx" : file->model().graph.name.str();
-  auto importWith = [&](SolvedSymbols solved) -> OwningOpRef<ModuleOp> {
+  auto attempt = [&](SolvedSymbols &solved, bool &reads, bool &hasCounts) {
     while (true) {
       OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context), name);
-      Importer importer(*file, options, *module, maxNodes, solved);
-      if (succeeded(importer.run()))
-        return module;
+      Importer importer(*file, options, *module, maxNodes, solved, reads);
+      bool isGood = succeeded(importer.run());
       // An attempt that solved something leaves fewer sizes or symbols than the one before.
-      if (!importer.hasSolved())
-        return {};
+      if (importer.hasSolved())
+        continue;
+      hasCounts = importer.hasCounts();
+      return isGood ? std::move(module) : OwningOpRef<ModuleOp>();
     }
+  };
+  // Counted sizes serve where each op takes them and nothing else is read; else they are read.
+  auto importWith = [&](SolvedSymbols solved) -> OwningOpRef<ModuleOp> {
+    Said first(context, options.fault);
+    bool reads = false, hasCounts = false;
+    OwningOpRef<ModuleOp> module = attempt(solved, reads, hasCounts);
+    first.stop();
+    if (hasCounts && !reads && (!module || dl::hasFlow(*module))) {
+      Said second(context, options.fault);
+      reads = true;
+      OwningOpRef<ModuleOp> again = attempt(solved, reads, hasCounts);
+      second.stop();
+      if (again || module) {
+        second.say();
+        return again;
+      }
+    }
+    first.say();
+    return module;
   };
   // Signals are longer than other dims. Where a model multiplies such lengths beyond what tensors
   // may have, they are as other dims.
   SolvedSymbols signals =
       options.shapes.empty() ? lengthsOfSignals(file->model(), &context) : SolvedSymbols();
   if (!signals.empty()) {
-    std::vector<Diagnostic> said;
-    std::optional<ImportFault> fault;
-    if (options.fault)
-      fault = *options.fault;
-    OwningOpRef<ModuleOp> module;
-    {
-      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        said.push_back(std::move(diagnostic));
-        return success();
-      });
-      module = importWith(std::move(signals));
-    }
+    Said said(context, options.fault);
+    OwningOpRef<ModuleOp> module = importWith(std::move(signals));
+    said.stop();
     if (module) {
-      for (Diagnostic &diagnostic : said)
-        context.getDiagEngine().emit(std::move(diagnostic));
+      said.say();
       return module;
     }
-    if (fault)
-      *options.fault = *fault;
   }
   return importWith({});
 }

@@ -13,6 +13,8 @@
 #include "frontend/onnx/read/ModelFile.h"
 #include "frontend/onnx/sizes/SolvedSymbols.h"
 
+#include "ir/dl/DLOps.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -29,6 +31,8 @@ struct Frame {
   llvm::ArrayRef<Opset> opsets;
   std::string prefix;               // of the names of weights
   llvm::StringSet<> variables = {}; // names that a Gradient says are independent of others
+  /// Its ops are in a block of their own: what it makes of values around it serves in it alone.
+  bool isRegion = false;
 };
 
 class NodeImport;
@@ -37,15 +41,17 @@ class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
   static constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
-  static constexpr unsigned kMaxCalls = 32;    // of functions within functions
-  static constexpr int64_t kMaxSteps = 256;    // of a Loop or Scan, each of which is written out
-  static constexpr size_t kCallsPerNode = 4;   // of functions of the language, on average
+  static constexpr unsigned kMaxCalls = 32;      // of functions within functions
+  static constexpr int64_t kMaxSteps = 256;      // of a Loop or Scan, each of which is written out
+  static constexpr int64_t kMostUnrolled = 8192; // nodes of its body in all steps
+  static constexpr int64_t kMostRead = 65536;    // sizes that the running model says, at most
+  static constexpr size_t kCallsPerNode = 4;     // of functions of the language, on average
   static constexpr size_t kDerivedPerNode = 4; // ops that Gradients go through or make, on average
 
   /// `maxNodes`: see onnx::importModel. `solved` holds what earlier attempts found out about the
   /// symbols; hasSolved tells that this attempt added to it.
   Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes,
-           SolvedSymbols &solved);
+           SolvedSymbols &solved, bool &wantsReads);
   /// Builds `func.func @forward`. Every error has been reported.
   mlir::LogicalResult run();
 
@@ -64,6 +70,9 @@ public:
   /// Looks for sizes that make `a` and `b` equal, for the reason `why`. Where some are found, they
   /// are noted, the rest of this attempt is void, and the result is true.
   bool solve(mlir::AffineExpr a, mlir::AffineExpr b, const std::string &why);
+  bool hasStates() const { return !states.empty(); }
+  /// Whether sizes are counted that could be read.
+  bool hasCounts() const { return emitter && emitter->countedSizes() > 0; }
   /// The model is to be imported again, with the symbols that were solved.
   bool hasSolved() const { return isSolved; }
   /// Whether `dim` is a symbol of the inputs, or a multiple of one.
@@ -127,11 +136,38 @@ private:
   std::optional<std::vector<Value>> importGraph(const Graph &graph, Frame &held,
                                                 llvm::ArrayRef<Value> given);
   bool importIf(NodeImport &node);
-  Item selected(NodeImport &node, Item condition, mlir::Value a, mlir::Value b);
+  bool importBranches(NodeImport &node, const Graph *const branches[2]);
+  mlir::RankedTensorType typeOfEither(NodeImport &node, mlir::Value a, mlir::Value b,
+                                      size_t firstSymbol);
+  /// A new symbol with the ranges of `dims`, for a dim that the running model knows; null after an error.
+  mlir::AffineExpr readDim(mlir::Location loc, const std::string &name,
+                           llvm::ArrayRef<mlir::AffineExpr> dims);
+  /// Whether `dim` has a symbol from position `firstSymbol` on.
+  bool isInside(mlir::AffineExpr dim, size_t firstSymbol) const;
   bool importLoop(NodeImport &node);
+  struct Loop;
+  std::optional<bool> truthOf(Value &value);
+  std::optional<bool> unrollLoop(NodeImport &node, const Loop &loop);
+  bool importWhile(NodeImport &node, Loop &loop);
+  std::optional<llvm::SmallVector<mlir::Value>> importBody(NodeImport &node, const Graph &graph,
+                                                           llvm::ArrayRef<Value> given,
+                                                           std::optional<bool> &goesOn);
+  using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
+      mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
+  bool buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
+                  llvm::ArrayRef<mlir::Value> initial, const BuildBody &build,
+                  llvm::SmallVectorImpl<mlir::Value> &results);
+  mlir::AffineExpr countOfTrips(mlir::Value trips);
+  void dropCondition(dl::WhileOp loop);
+  /// Erases the ops after `before` (null: all) up to where the next one goes, but for weights.
+  void dropOpsAfter(mlir::Operation *before);
+  /// The model is to be imported again, with sizes read that were counted. False.
+  bool readCounts() { return isSolved = wantsReads = true, false; }
   /// A loop over the bags of PyTorch's EmbeddingBag; nothing where it is another.
   std::optional<bool> importEmbeddingBags(NodeImport &node, const Graph &body);
   bool importScan(NodeImport &node);
+  struct Scan;
+  bool importScanLoop(NodeImport &node, const Scan &scan);
   bool countStep(NodeImport &node, int64_t steps);
   Item stacked(NodeImport &node, llvm::ArrayRef<Item> steps, int64_t axis, bool isEmpty = false);
   Item itemOf(Value &value, NodeImport &node);
@@ -189,6 +225,7 @@ private:
   std::vector<Bounds> bounds;
   std::vector<std::string> unsupported; // nodes, in the words of the report
   SolvedSymbols &solved;
+  bool &wantsReads; // sizes that the data say are read, and not counted
   bool isSolved = false;
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
@@ -226,6 +263,11 @@ public:
   std::optional<llvm::SmallVector<int64_t>> knownIntegers(size_t input) {
     return has(input) ? importer.integersOf(*inputs[input]) : std::nullopt;
   }
+  /// The sizes that an input holds, integers: known ones, or else symbols in `range` that the running
+  /// model reads. Where `clamps`, numbers beyond the range are its ends. Nothing, reported, where they
+  /// are no integers or too many; `what`: "the new shape".
+  std::optional<dl::Dims> sizes(size_t input, llvm::StringRef what, dl::Range range,
+                                bool clamps = false);
   /// The integers of an input that must be known; nothing, reported, where they are not. `what`: "the axes".
   std::optional<llvm::SmallVector<int64_t>> integers(size_t input, llvm::StringRef what);
 

@@ -7,6 +7,7 @@
 #include "ir/dl/DLOps.h"
 #include "ir/dl/structure/ScaleRange.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -171,6 +172,8 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
   }
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = builder.getInsertionBlock();
+  while (!llvm::isa<func::FuncOp>(entry->getParentOp()))
+    entry = entry->getParentOp()->getBlock();
   if (lastWeight)
     builder.setInsertionPointAfter(lastWeight);
   else

@@ -105,7 +105,8 @@ void declareSymbols(ModuleOp module, ArrayRef<Symbol> symbols) {
                                                          dl::dimsMap(symbol.most, context))
                                    : dl::SymbolAttr::get(context, symbol.name, range.min, range.max,
                                                          symbol.usual, symbol.step, symbol.offset,
-                                                         symbol.derived, symbol.why, AffineMap()));
+                                                         symbol.derived, symbol.why, AffineMap(),
+                                                         symbol.isRead));
   }
   if (declared.empty())
     module->removeAttr("dl.symbols");

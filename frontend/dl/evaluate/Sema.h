@@ -30,6 +30,7 @@ struct Symbol {
   int64_t step = 1, offset = 0;
   dl::DerivedAttr derived = {}; // of a symbol that is computed from others; else null
   std::string why = {};         // where the range or the step comes from; empty: from the text
+  bool isRead = false;          // an op says what it is while the model runs (#dl.symbol)
 
   int64_t sizeAt(int64_t value) const { return step * value + offset; }
 };

@@ -94,6 +94,10 @@ AffineExpr OpEmitter::smaller(Location loc, AffineExpr a, AffineExpr b) {
 }
 
 Value OpEmitter::cut(Location loc, Value x, int64_t dim, AffineExpr size) {
+  if (readsCounts)
+    return dl::Builder(loc, builder)
+        .make<dl::PartOp>(x, static_cast<uint64_t>(dim), dl::constantMap(0, builder.getContext()),
+                          dl::dimsMap(size, builder.getContext()));
   // Each use of the same is one tensor.
   for (Operation *user : x.getUsers())
     if (auto held = llvm::dyn_cast<dl::TrimOp>(user);

@@ -292,10 +292,46 @@ Value OpEmitter::trim(Location loc, const Signature &signature, Operation *op,
   return size ? cut(loc, whole, dim, size) : Value();
 }
 
+StringRef OpEmitter::nameOf(const std::string &wanted) {
+  std::string name = wanted;
+  auto isTaken = [&](const std::string &tried) {
+    return llvm::any_of(symbols, [&](const Symbol &symbol) { return symbol.name == tried; });
+  };
+  for (unsigned number = 2; isTaken(name); ++number)
+    name = wanted + std::to_string(number);
+  return builder.getStringAttr(name).getValue();
+}
+
+AffineExpr OpEmitter::readSymbol(Location loc, const std::string &wanted, dl::Range range) {
+  if (symbols.size() >= dl::kMaxDeclared) {
+    emitError(loc) << "the model has more than " << dl::kMaxDeclared
+                   << " dims that vary, those counted whose size the data say; use fewer";
+    return {};
+  }
+  symbols.push_back({nameOf(wanted), {}, range.min, range.max});
+  symbols.back().isRead = true;
+  declareSymbols(module, symbols);
+  return getAffineSymbolExpr(symbols.size() - 1, builder.getContext());
+}
+
+AffineExpr OpEmitter::read(Location loc, Value x, const std::string &wanted, dl::Range range) {
+  if (AffineExpr known = reads.lookup(x))
+    return known;
+  AffineExpr symbol = readSymbol(loc, wanted, range);
+  if (symbol)
+    dl::ReadOp::create(builder, loc, x, dl::dimsMap(symbol, builder.getContext()));
+  return reads[x] = symbol;
+}
+
 AffineExpr OpEmitter::countedSymbol(Location loc, const std::string &wanted, AffineExpr most,
                                     Value count) {
   // Those of a largest number may settle to it (ir/analysis/SettledCounts.h).
-  constexpr size_t kMaxCounted = 1024;
+  constexpr size_t kMaxCounted = dl::kMaxDeclared;
+  if (readsCounts) {
+    SmallVector<dl::Range> ranges = dl::symbolRanges(module);
+    auto range = dl::rangeOf(most, ranges);
+    return read(loc, count, wanted, {0, range ? range->max : kDefaultDimMax});
+  }
   auto varies = [](const Symbol &symbol) { return !symbol.most || !dl::asConstant(symbol.most); };
   bool isSettled = dl::asConstant(most).has_value();
   if (symbols.size() >= kMaxCounted ||
@@ -304,14 +340,8 @@ AffineExpr OpEmitter::countedSymbol(Location loc, const std::string &wanted, Aff
                    << " dims that vary, those counted whose size the data say; use fewer";
     return {};
   }
-  std::string name = wanted;
-  auto isTaken = [&](const std::string &tried) {
-    return llvm::any_of(symbols, [&](const Symbol &symbol) { return symbol.name == tried; });
-  };
-  for (unsigned number = 2; isTaken(name); ++number)
-    name = wanted + std::to_string(number);
   counts.push_back({static_cast<unsigned>(symbols.size()), count});
-  symbols.push_back({builder.getStringAttr(name).getValue(), {}, 0, 0, most});
+  symbols.push_back({nameOf(wanted), {}, 0, 0, most});
   declareSymbols(module, symbols);
   // For checks of sizes.
   symbols.back().max = dl::symbolRanges(module).back().max;

@@ -15,6 +15,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <tuple>
+
 namespace dlc::frontend {
 
 class OpEmitter {
@@ -59,6 +61,24 @@ public:
   /// after an error.
   mlir::Value head(mlir::Location loc, mlir::Value x, mlir::Value count, int64_t dim);
   enum class Fill;
+
+  /// A new symbol that no input says, of this range; null, reported, where there are too many.
+  mlir::AffineExpr readSymbol(mlir::Location loc, const std::string &wanted, dl::Range range);
+  /// The number that `x`, of one element, has while the model runs, as a symbol of this range (dl.read).
+  /// Equal tensors share it. Null after an error.
+  mlir::AffineExpr read(mlir::Location loc, mlir::Value x, const std::string &wanted,
+                        dl::Range range);
+  /// Sizes that the data say are read as the model runs, in place of counted symbols: in branches
+  /// and loops, and in models that have such.
+  bool readsCounts = false;
+  size_t countedSizes() const { return counts.size(); }
+
+  /// The values that were made for sizes. A region begins with those around it, and after it they
+  /// are as before.
+  auto madeForSizes() {
+    return std::tie(counters, sizes, realMasks, dimOfSize, headSizes, smallerDims, maskedValues,
+                    joinedParts, reads);
+  }
 
   /// Where it is set: is asked to narrow the symbols' ranges for an op at `loc` that needs it;
   /// false where it cannot.
@@ -106,8 +126,12 @@ private:
   mlir::AffineExpr countedSymbol(mlir::Location loc, const std::string &wanted,
                                  mlir::AffineExpr most, mlir::Value count);
   mlir::Operation *sharedCount(mlir::Operation *op);
-  /// A dim of `x` said to be `size`, which it is while the model runs (dl.trim).
+  /// A dim of `x` said to be `size`, which it is while the model runs (dl.trim); where sizes are
+  /// read, the first elements (dl.part).
   mlir::Value cut(mlir::Location loc, mlir::Value x, int64_t dim, mlir::AffineExpr size);
+
+  /// `wanted`, or with a number after it where that is taken.
+  llvm::StringRef nameOf(const std::string &wanted);
 
   std::vector<Symbol> &symbols;
   mlir::ModuleOp module;
@@ -120,6 +144,7 @@ private:
   llvm::DenseMap<std::pair<mlir::AffineExpr, mlir::AffineExpr>, mlir::AffineExpr> smallerDims;
   llvm::DenseMap<std::pair<mlir::Value, std::pair<unsigned, unsigned>>, mlir::Value> maskedValues;
   std::vector<std::pair<llvm::SmallVector<mlir::AffineExpr>, mlir::Value>> joinedParts;
+  llvm::DenseMap<mlir::Value, mlir::AffineExpr> reads; // symbols of numbers that were read
 };
 
 } // namespace dlc::frontend

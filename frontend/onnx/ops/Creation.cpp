@@ -55,11 +55,9 @@ static bool buildConstant(NodeImport &node) {
 
 /// A tensor of one number of an attribute `value`, 0 of f32 without one.
 static bool buildConstantOfShape(NodeImport &node) {
-  const Known *shape = node.known(0);
-  auto dims = shape ? shape->dims() : std::nullopt;
+  auto dims = node.sizes(0, "the dims of the shape", {0, Importer::kMostRead});
   if (!dims)
-    return node.unsupported("its shape is computed by the model",
-                            "; dlc needs its numbers, or the dims that it is made of, at import");
+    return false;
   Type dtype = node.builder.getF32Type();
   Item fill = item(0.0);
   if (const Attribute *attribute = node.attribute("value")) {
@@ -92,6 +90,9 @@ static double countOf(double start, double limit, double delta, Type dtype) {
   double steps = rounded(rounded(limit - start) / delta);
   return std::isnan(steps) ? steps : std::max(std::ceil(steps), 0.0);
 }
+
+/// The longest range whose length the running model computes.
+static constexpr int64_t kMostPlaces = int64_t(1) << 24;
 
 /// start, start + step, ... to before `end`, of which none may be known before shapes are bound.
 static Item integersFrom(NodeImport &node, AffineExpr start, AffineExpr end, AffineExpr step,
@@ -163,12 +164,43 @@ static Item realsFrom(NodeImport &node, const Number &start, const Number &end, 
   return node.call("add", {node.call("mul", {places, item(step.real)}), item(start.real)});
 }
 
+/// The same where the running model computes the bounds: it computes the count, too.
+static bool buildComputedRange(NodeImport &node) {
+  if (node.importer.hasStates())
+    return node.unsupported("its bounds are computed by the model",
+                            "; a model with states needs their numbers at import");
+  Type dtype = node.dtype(0), i64 = node.builder.getI64Type();
+  if (node.dtype(1) != dtype || node.dtype(2) != dtype)
+    return node.fail("its bounds are " + dl::dtypeName(dtype) + ", " +
+                     dl::dtypeName(node.dtype(1)) + " and " + dl::dtypeName(node.dtype(2)) +
+                     "; expected one dtype");
+  Item bounds[3];
+  for (size_t i = 0; i < 3; ++i)
+    bounds[i] = node.reshape(node.tensor(i), {});
+  Item way = node.call("sub", {bounds[1], bounds[0]}), steps;
+  if (isa<FloatType>(dtype)) {
+    steps = node.cast(node.call("ceil", {node.call("div", {way, bounds[2]})}), i64);
+  } else { // rounded up, whatever the signs
+    Item down = node.call("floor_divide", {node.call("neg", {way}), bounds[2]});
+    steps = node.cast(node.call("neg", {down}), i64);
+  }
+  steps = node.call("maximum", {steps, item(int64_t(0))});
+  if (!steps.isTensor())
+    return false;
+  AffineExpr count =
+      node.importer.opEmitter().read(node.loc, steps.as<mlir::Value>(), "range", {0, kMostPlaces});
+  if (!count)
+    return false;
+  Item places = node.cast(node.call("arange", {Item::dim(count, {})}), dtype);
+  node.set(0, node.call("add", {node.call("mul", {places, bounds[2]}), bounds[0]}));
+  return !node.hasFailed();
+}
+
 /// From opset 27 on numbers of 16 bits are counted in the dtype that `stash_type` names.
 static bool buildRange(NodeImport &node) {
   const Known *numbers[3] = {node.known(0), node.known(1), node.known(2)};
   if (!numbers[0] || !numbers[1] || !numbers[2])
-    return node.unsupported("its bounds are computed by the model",
-                            "; dlc needs their numbers at import");
+    return buildComputedRange(node);
   Type dtype = numbers[0]->dtype;
   for (const Known *known : numbers) {
     if (known->numbers.size() != 1)

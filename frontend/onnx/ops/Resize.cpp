@@ -184,6 +184,11 @@ bool ResizeImport::readSizes() {
   if (isUpsample && node.hasAttribute("scales")) {
     for (float scale : node.attribute("scales")->reals)
       numbers.push_back(scale);
+  } else if (!given && bySize) {
+    auto read = node.sizes(3, "the sizes", {0, Importer::kMostRead});
+    if (!read)
+      return false;
+    asked = *read;
   } else if (auto reals = given ? given->reals() : std::nullopt) {
     numbers = *reals;
   } else if (auto exprs = given && bySize ? given->dims() : std::nullopt) {

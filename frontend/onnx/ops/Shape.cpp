@@ -67,17 +67,57 @@ static AffineExpr restOf(NodeImport &node, ArrayRef<AffineExpr> dims, ArrayRef<A
                                                    {operand(dims), operand(others)}));
 }
 
+/// Dims that the running model says, among those of a new shape: 0 and -1 have their meanings there, too.
+static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allowsZero,
+                        dl::Dims &wanted) {
+  auto mayBe = [&](AffineExpr dim, int64_t number) {
+    auto range = dl::asConstant(dim) ? std::nullopt : node.rangeOf(dim);
+    return range && range->min <= number && range->max >= number;
+  };
+  for (auto [position, dim] : llvm::enumerate(wanted))
+    if (!allowsZero && position < from.size() && mayBe(dim, 0) && mayBe(dim, -1)) {
+      AffineExpr isZero = node.isEqual(dim, node.dim(0));
+      dim = isZero ? node.choose(isZero, from[position], dim) : AffineExpr();
+      if (!dim)
+        return node.unsupported("its new shape has too many dims that vary", "");
+    }
+  AffineExpr others = node.dim(1);
+  bool hasFree = llvm::any_of(wanted, [&](AffineExpr dim) { return dl::isConstant(dim, -1); });
+  dl::Dims places;
+  for (AffineExpr &dim : wanted) {
+    AffineExpr isFree = mayBe(dim, -1) ? node.isEqual(dim, node.dim(-1)) : AffineExpr();
+    AffineExpr size = isFree ? node.choose(isFree, node.dim(1), dim) : dim;
+    if (!size)
+      return node.unsupported("its new shape has too many dims that vary", "");
+    if (isFree && hasFree) { // the one that is free is known
+      dim = size;
+      continue;
+    }
+    places.push_back(isFree);
+    if (!dl::isConstant(dim, -1))
+      others = dl::normalize(others * size);
+  }
+  if (hasFree || llvm::none_of(places, [](AffineExpr isFree) { return bool(isFree); }))
+    return true;
+  AffineExpr rest = restOf(node, from, {others});
+  for (auto [dim, isFree] : llvm::zip_equal(wanted, places))
+    if (isFree && !(dim = rest ? node.choose(isFree, rest, dim) : AffineExpr()))
+      return node.unsupported("its new shape has too many dims that vary", "");
+  return true;
+}
+
 /// 0 takes the dim of the input, -1 what is left over.
 static bool buildReshape(NodeImport &node) {
-  const Known *shape = node.known(1);
-  auto wanted = shape ? shape->dims() : std::nullopt;
-  if (!wanted)
-    return node.unsupported("the new shape " +
-                                frontend::quote(node.has(1) ? node.node.inputs[1] : "") +
-                                " is computed by the model",
-                            "; dlc needs its numbers, or the dims that it is made of, at import");
   bool allowsZero = node.integer("allowzero", 0) != 0;
   dl::Dims dims = node.dims(0), result;
+  auto elements = node.rangeOf(dl::product(dims, node.context));
+  auto wanted = node.sizes(
+      1, "the dims of the new shape",
+      {-1, std::min(elements ? elements->max : Importer::kMostRead, Importer::kMostRead)});
+  if (!wanted)
+    return false;
+  if (!resolveRead(node, dims, allowsZero, *wanted))
+    return false;
   std::optional<size_t> free;
   for (auto [position, dim] : llvm::enumerate(*wanted)) {
     if (dl::isConstant(dim, 0) && !allowsZero) {
@@ -194,11 +234,9 @@ static bool buildTranspose(NodeImport &node) {
 
 /// Both broadcast: a dim of 1 in the shape leaves that of the input.
 static bool buildExpand(NodeImport &node) {
-  const Known *shape = node.known(1);
-  auto wanted = shape ? shape->dims() : std::nullopt;
+  auto wanted = node.sizes(1, "the dims of the shape", {0, Importer::kMostRead});
   if (!wanted)
-    return node.unsupported("its shape is computed by the model",
-                            "; dlc needs its numbers, or the dims that it is made of, at import");
+    return false;
   dl::Dims dims = node.dims(0);
   while (wanted->size() < dims.size())
     wanted->insert(wanted->begin(), node.dim(1));
@@ -229,10 +267,11 @@ static bool buildExpand(NodeImport &node) {
 }
 
 static bool buildTile(NodeImport &node) {
-  const Known *known = node.known(1);
-  auto copies = known ? known->dims() : std::nullopt;
+  auto copies = node.sizes(1, "the repeats", {0, Importer::kMostRead});
+  if (!copies)
+    return false;
   dl::Dims dims = node.dims(0);
-  bool isSymbolic = copies && copies->size() == dims.size() && !known->integers();
+  bool isSymbolic = copies->size() == dims.size() && !node.known(1)->integers();
   if (!isSymbolic) {
     auto repeats = node.integers(1, "the repeats");
     if (!repeats)
@@ -317,7 +356,7 @@ static AffineExpr clampedBound(NodeImport &node, AffineExpr bound, AffineExpr si
     if (range->min > INT32_MAX)
       return last;
     AffineExpr end = node.smaller(bound, last);
-    return end && least < 0 ? node.larger(end, first) : end;
+    return end && (least < 0 || range->min < 0) ? node.larger(end, first) : end;
   };
   auto fromEnd = [&] {
     if (range->max < -INT32_MAX)
@@ -443,12 +482,7 @@ static bool buildSlice(NodeImport &node) {
     }
     if (!node.has(input))
       return dims;
-    const Known *known = node.known(input);
-    auto found = known ? known->dims() : std::nullopt;
-    if (!found)
-      node.unsupported("its " + name + " are computed by the model",
-                       "; dlc needs their numbers at import");
-    return found;
+    return node.sizes(input, ("its " + name).str(), {INT32_MIN, INT32_MAX}, /*clamps=*/true);
   };
   auto starts = list(1, "starts"), ends = list(2, "ends"), axes = list(3, "axes"),
        steps = list(4, "steps");
@@ -478,10 +512,9 @@ static bool buildSplit(NodeImport &node) {
   for (int64_t size : node.integerList("split"))
     sizes.push_back(node.dim(size));
   if (node.has(1)) {
-    const Known *known = node.known(1);
-    auto given = known ? known->dims() : std::nullopt;
+    auto given = node.sizes(1, "the sizes", {0, Importer::kMostRead});
     if (!given)
-      return node.integers(1, "the sizes").has_value(); // says what is wrong
+      return false;
     sizes = *given;
   }
   auto count = static_cast<int64_t>(node.node.outputs.size());
@@ -603,10 +636,9 @@ static bool buildPad(NodeImport &node) {
   std::optional<Item> computed; // the number, where the model computes it
   int64_t rank = node.rank(0);
   if (node.opset >= 11) {
-    const Known *known = node.known(1);
-    auto given = known ? known->dims() : std::nullopt;
+    auto given = node.sizes(1, "the widths", {-Importer::kMostRead, Importer::kMostRead});
     if (!given)
-      return node.integers(1, "the widths").has_value(); // says what is wrong
+      return false;
     widths = *given;
     if (node.has(2)) {
       const Known *value = node.known(2);

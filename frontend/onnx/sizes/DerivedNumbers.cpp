@@ -163,7 +163,7 @@ AffineExpr Importer::derive(dl::DerivedAttr size) {
     return {};
   auto range = dl::rangeOf(size, ranges);
   constexpr int64_t kMost = int64_t(1) << 40; // of what shapes are made of
-  if (!range || symbols.size() >= dl::kMaxSymbols || range->min < -kMost || range->max > kMost)
+  if (!range || symbols.size() >= dl::kMaxDeclared || range->min < -kMost || range->max > kMost)
     return {};
   std::string name = dl::stringifySizeFunction(size.getFunction()).str();
   unsigned number = 1;

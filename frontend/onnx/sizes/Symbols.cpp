@@ -175,7 +175,8 @@ bool Importer::narrow(AffineExpr size, int64_t least, const std::string &why) {
   for (const frontend::Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
   auto narrowed = dl::narrowingFor(size, least, ranges, [&](unsigned symbol) {
-    return !symbols[symbol].most && !symbols[symbol].derived && // else not an input's
+    return !symbols[symbol].most && !symbols[symbol].derived &&
+           !symbols[symbol].isRead && // else not an input's
            !(bounds[symbol].isMinGiven && bounds[symbol].isMaxGiven);
   });
   if (!narrowed)
@@ -202,7 +203,7 @@ void Importer::narrowForNeeds(func::FuncOp function) {
       // Ranges do not settle parts of tables, equal sizes, and sizes with derived symbols: the
       // runtime compares these when shapes are bound.
       if (!values || values->min >= need.least || need.end || need.left ||
-          dl::mentions(need.size, dl::derivedSymbols(module)))
+          dl::mentions(need.size, dl::computedSymbols(module)))
         continue;
       auto node = llvm::dyn_cast<NameLoc>(op->getLoc());
       narrow(need.size, std::max<int64_t>(need.least, 1),

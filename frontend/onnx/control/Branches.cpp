@@ -1,0 +1,183 @@
+//===- Branches.cpp - If of ONNX ------------------------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Of an If whose condition is known at import, one branch is imported. Else the running model takes
+// one of two (dl.if). Branches of few cheap ops are both computed, and the condition selects.
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/Spelling.h"
+#include "frontend/onnx/control/Regions.h"
+
+#include "ir/dl/DLOps.h"
+#include "ir/dl/control/Flow.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+using frontend::quote;
+
+AffineExpr Importer::readDim(Location loc, const std::string &name, ArrayRef<AffineExpr> dims) {
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
+  dl::Range whole{INT64_MAX, 0};
+  for (AffineExpr dim : dims) {
+    auto range = dl::rangeOf(dim, ranges);
+    whole.min = std::min(whole.min, range ? std::max<int64_t>(range->min, 0) : 0);
+    whole.max = std::max(whole.max, range ? range->max : kMostRead);
+  }
+  return emitter->readSymbol(loc, name, whole);
+}
+
+bool Importer::isInside(AffineExpr dim, size_t firstSymbol) const {
+  return dim
+      .walk([&](AffineExpr part) {
+        auto symbol = dyn_cast<AffineSymbolExpr>(part);
+        return symbol && symbol.getPosition() >= firstSymbol ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The type of a value that is either of two; null, reported, where they differ in dtype or rank.
+RankedTensorType Importer::typeOfEither(NodeImport &node, mlir::Value a, mlir::Value b,
+                                        size_t firstSymbol) {
+  auto first = llvm::cast<RankedTensorType>(a.getType()),
+       second = llvm::cast<RankedTensorType>(b.getType());
+  if (first.getRank() != second.getRank() || first.getElementType() != second.getElementType()) {
+    node.unsupported("its condition is computed by the model, and its branches give " +
+                         dl::text(a) + " and " + dl::text(b),
+                     "; dlc takes results of one rank and dtype");
+    return {};
+  }
+  dl::Dims dims;
+  for (auto [one, other] : llvm::zip_equal(dl::getDims(first), dl::getDims(second))) {
+    bool isKnown = one == other && !isInside(one, firstSymbol);
+    dims.push_back(isKnown ? one : readDim(node.loc, "if_dim", {one, other}));
+    if (!dims.back())
+      return {};
+  }
+  return dl::makeTensor(dims, first.getElementType());
+}
+
+/// Whether both branches are so cheap that to run both costs less than to ask which.
+static bool areCheap(dl::IfOp branch) {
+  constexpr unsigned kMostOps = 8;
+  unsigned count = 0;
+  for (Region &region : branch->getRegions())
+    for (Operation &op : region.front().without_terminator()) {
+      auto loops = dyn_cast<LoopNestOpInterface>(op);
+      if (!isPure(&op) || op.getNumRegions() > 0 || !loops || !loops.getLoopNest().isMap() ||
+          ++count > kMostOps)
+        return false;
+    }
+  return llvm::all_of(llvm::seq(branch.getNumResults()), [&](unsigned position) {
+    Type type = branch.getResult(position).getType();
+    return llvm::all_of(branch->getRegions(), [&](Region &region) {
+      return region.front().getTerminator()->getOperand(position).getType() == type;
+    });
+  });
+}
+
+/// Results of branches that are both computed.
+static SmallVector<mlir::Value> selected(NodeImport &node, dl::IfOp branch) {
+  SmallVector<mlir::Value> sides[2];
+  for (auto [region, side] : llvm::zip(branch->getRegions(), sides)) {
+    Operation *end = region.front().getTerminator();
+    side.append(end->operand_begin(), end->operand_end());
+    for (Operation &op : llvm::make_early_inc_range(region.front().without_terminator()))
+      op.moveBefore(branch);
+  }
+  Item condition{branch.getCondition(), {}};
+  branch.erase();
+  SmallVector<mlir::Value> results;
+  for (auto [a, b] : llvm::zip_equal(sides[0], sides[1])) {
+    Item made = a == b ? Item{a, {}} : node.call("where", {condition, {a, {}}, {b, {}}});
+    results.push_back(made.isTensor() ? made.as<mlir::Value>() : mlir::Value());
+  }
+  return results;
+}
+
+/// The results of an If that are wanted, of a condition that the running model computes.
+bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) {
+  Item condition = node.reshape(node.tensor(0), {});
+  if (!condition.isTensor())
+    return false;
+  size_t firstSymbol = symbols.size();
+  auto draft = dl::IfOp::create(builder, node.loc, TypeRange(), condition.as<mlir::Value>());
+  SmallVector<size_t> wanted;
+  for (size_t position = 0; position < node.node.outputs.size(); ++position)
+    if (node.wants(position))
+      wanted.push_back(position);
+  SmallVector<mlir::Value> yielded[2];
+  std::vector<Value> known[2];
+  for (int i = 0; i < 2; ++i) {
+    Block *block = builder.createBlock(&draft->getRegion(i));
+    builder.setInsertionPointAfter(draft);
+    RegionScope scope(*emitter, builder, block);
+    Frame held;
+    openGraph(node, *branches[i], held);
+    held.isRegion = true;
+    auto found = importGraph(*branches[i], held, {});
+    if (!found)
+      return false;
+    if (found->size() < node.node.outputs.size())
+      return node.fail("a branch has " + llvm::Twine(found->size()) + " results for " +
+                       llvm::Twine(node.node.outputs.size()) + " outputs");
+    for (size_t position : wanted) {
+      mlir::Value tensor =
+          materialise((*found)[position], node.loc, "result " + quote(node.node.outputs[position]));
+      if (!tensor)
+        return false;
+      yielded[i].push_back(tensor);
+    }
+    dl::YieldOp::create(builder, node.loc, yielded[i]);
+    known[i] = std::move(*found);
+  }
+  SmallVector<Type> types;
+  for (auto [a, b] : llvm::zip_equal(yielded[0], yielded[1])) {
+    types.push_back(typeOfEither(node, a, b, firstSymbol));
+    if (!types.back())
+      return false;
+  }
+  auto branch = dl::IfOp::create(builder, node.loc, types, condition.as<mlir::Value>());
+  for (int i = 0; i < 2; ++i)
+    branch->getRegion(i).takeBody(draft->getRegion(i));
+  draft.erase();
+  SmallVector<mlir::Value> results =
+      areCheap(branch) ? selected(node, branch) : SmallVector<mlir::Value>(branch.getResults());
+  for (auto [position, result] : llvm::zip_equal(wanted, results)) {
+    const Value &first = known[0][position], &second = known[1][position];
+    if (first.known && second.known && first.known->shape == second.known->shape &&
+        first.known->numbers == second.known->numbers && first.known->dtype == second.known->dtype)
+      node.set(position, *first.known);
+    else if (result)
+      node.set(position, Item{result, {}});
+    else
+      return false;
+  }
+  return !node.hasFailed();
+}
+
+bool Importer::importIf(NodeImport &node) {
+  const Known *condition = node.has(0) ? node.known(0) : nullptr;
+  auto truth = condition ? condition->integers() : std::nullopt;
+  const Graph *branches[] = {graphOf(node, "then_branch"), graphOf(node, "else_branch")};
+  bool isKnown = truth && truth->size() == 1;
+  for (int i = 0; i < 2; ++i)
+    if (!branches[i] && (!isKnown || (truth->front() != 0) == (i == 0)))
+      return node.fail("it lacks a branch");
+  if (!isKnown)
+    return importBranches(node, branches);
+  Frame held;
+  const Graph &taken = *branches[truth->front() != 0 ? 0 : 1];
+  openGraph(node, taken, held);
+  auto found = importGraph(taken, held, {});
+  if (!found)
+    return false;
+  for (auto [position, value] : llvm::enumerate(*found))
+    node.setValue(position, std::move(value));
+  return true;
+}
+
+} // namespace dlc::onnx

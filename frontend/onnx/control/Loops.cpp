@@ -1,0 +1,336 @@
+//===- Loops.cpp - Loop of ONNX -------------------------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A Loop of few steps, whose number is known, is imported once for each; another one is a dl.while.
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/onnx/control/Regions.h"
+
+#include "ir/dl/DLOps.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+/// A Loop: its parts, and what is known of them.
+struct Importer::Loop {
+  const Graph &body;
+  size_t states;
+  std::optional<int64_t> trips; // INT64_MAX: no limit; nothing: computed by the model
+  Value condition;
+  std::vector<Value> initial;
+
+  size_t gathered() const { return body.outputs.size() - 1 - states; }
+};
+
+static Value knownInteger(int64_t number, Type dtype) {
+  Value value;
+  value.known = Known{dtype, {}, {{dl::constantDim(number, dtype.getContext())}}};
+  return value;
+}
+
+/// Whether a value is known to be true or false; nothing where the model computes it.
+std::optional<bool> Importer::truthOf(Value &value) {
+  const Known *held = known(value);
+  auto truth = held ? held->integers() : std::nullopt;
+  return truth && truth->size() == 1 ? std::optional(truth->front() != 0) : std::nullopt;
+}
+
+/// Imports each step of a loop. Nothing where the model computes whether a step is taken: then no
+/// op is left of it.
+std::optional<bool> Importer::unrollLoop(NodeImport &node, const Loop &loop) {
+  size_t states = loop.states;
+  Value condition = loop.condition;
+  std::vector<Value> state = loop.initial;
+  Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
+                          ? nullptr
+                          : &*std::prev(builder.getInsertionPoint());
+  auto made = copied(emitter->madeForSizes());
+  size_t counts = emitter->countedSizes();
+  Frame held;
+  openGraph(node, loop.body, held);
+  held.isRegion = true;
+  std::vector<std::vector<Item>> gathered(loop.gathered());
+  auto takeStep = [&](int64_t step) -> std::optional<std::vector<Value>> {
+    std::vector<Value> given{knownInteger(step, builder.getI64Type()), condition};
+    given.insert(given.end(), state.begin(), state.end());
+    return importGraph(loop.body, held, given);
+  };
+  auto gather = [&](std::vector<Value> &results) {
+    for (size_t i = 0; i < gathered.size(); ++i) {
+      gathered[i].push_back(itemOf(results[1 + states + i], node));
+      if (!gathered[i].back().isTensor())
+        return false;
+    }
+    return true;
+  };
+  for (int64_t step = 0; step < *loop.trips; ++step) {
+    auto truth = truthOf(condition);
+    if (!truth || (*truth && step >= kMaxSteps)) {
+      dropOpsAfter(before);
+      emitter->madeForSizes() = made;
+      if (emitter->countedSizes() == counts)
+        return std::nullopt;
+      return readCounts(); // what was counted is gone
+    }
+    if (!*truth)
+      break;
+    if (!countStep(node, step))
+      return false;
+    auto results = takeStep(step);
+    if (!results || !gather(*results))
+      return false;
+    condition = results->front();
+    std::copy_n(results->begin() + 1, states, state.begin());
+  }
+  bool isGathered = llvm::any_of(llvm::seq<size_t>(0, gathered.size()),
+                                 [&](size_t i) { return node.wants(states + i); });
+  bool isEmpty = isGathered && gathered.front().empty();
+  if (isEmpty) { // a step that is not taken says what it would give
+    auto results = countStep(node, 0) ? takeStep(0) : std::nullopt;
+    if (!results || !gather(*results))
+      return false;
+  }
+  for (size_t i = 0; i < states; ++i)
+    node.setValue(i, std::move(state[i]));
+  for (size_t i = 0; i < gathered.size(); ++i)
+    if (node.wants(states + i))
+      node.set(states + i, stacked(node, gathered[i], 0, isEmpty));
+  return !node.hasFailed();
+}
+
+//===- Loops that run -----------------------------------------------------------------------------===//
+
+/// The body of a dl.while: its graph, of whose values `given` are those of the block's arguments.
+/// Returns its results as tensors; nothing after an error.
+std::optional<SmallVector<mlir::Value>> Importer::importBody(NodeImport &node, const Graph &graph,
+                                                             ArrayRef<Value> given,
+                                                             std::optional<bool> &goesOn) {
+  Frame held;
+  openGraph(node, graph, held);
+  held.isRegion = true;
+  auto found = importGraph(graph, held, given);
+  if (!found)
+    return std::nullopt;
+  goesOn = truthOf(found->front());
+  SmallVector<mlir::Value> tensors;
+  for (Value &value : *found) {
+    tensors.push_back(materialise(value, node.loc, describe(node.node) + ": a result of its body"));
+    if (!tensors.back())
+      return std::nullopt;
+  }
+  return tensors;
+}
+
+/// A dl.while whose body is built by `build`: it gets the step and the carried tensors, and returns
+/// whether the loop goes on, the next carried tensors and what is gathered. A carried dim that
+/// changes from step to step becomes a symbol, and the body is built again. Sets the results.
+bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
+                          ArrayRef<mlir::Value> initial, const BuildBody &build,
+                          SmallVectorImpl<mlir::Value> &results) {
+  size_t firstSymbol = symbols.size(), carried = initial.size();
+  SmallVector<RankedTensorType> types;
+  llvm::DenseSet<AffineExpr> varying;
+  auto vary = [&](dl::Dims &dims, size_t position) {
+    dims[position] = emitter->readSymbol(node.loc, "loop_dim", {0, kMostRead});
+    if (dims[position])
+      varying.insert(dims[position]);
+    return static_cast<bool>(dims[position]);
+  };
+  for (mlir::Value value : initial) {
+    auto type = llvm::cast<RankedTensorType>(value.getType());
+    dl::Dims dims = dl::getDims(type);
+    for (size_t position = 0; position < dims.size(); ++position)
+      if (dl::isConstant(dims[position], 0) && !vary(dims, position))
+        return false; // what is empty grows
+    types.push_back(dl::makeTensor(dims, type.getElementType()));
+  }
+  dl::WhileOp draft;
+  SmallVector<mlir::Value> yielded;
+  for (bool isStable = false; !isStable;) {
+    if (!countStep(node, 0))
+      return false;
+    draft = dl::WhileOp::create(builder, node.loc, TypeRange(), trips, condition, initial);
+    SmallVector<Type> arguments{RankedTensorType::get({}, builder.getI64Type())};
+    llvm::append_range(arguments, types);
+    Block *block = builder.createBlock(&draft.getBody(), {}, arguments,
+                                       SmallVector<Location>(arguments.size(), node.loc));
+    builder.setInsertionPointAfter(draft);
+    RegionScope scope(*emitter, builder, block);
+    auto made = build(block->getArgument(0), block->getArguments().drop_front());
+    if (!made)
+      return false;
+    yielded = std::move(*made);
+    isStable = true;
+    for (size_t i = 0; i < carried; ++i) {
+      auto next = llvm::cast<RankedTensorType>(yielded[1 + i].getType());
+      if (next.getRank() != types[i].getRank() ||
+          next.getElementType() != types[i].getElementType())
+        return node.unsupported("its body takes " + dl::text(types[i], module) + " and gives " +
+                                    dl::text(yielded[1 + i]) + " for the next step",
+                                "; dlc takes loops that keep rank and dtype");
+      dl::Dims dims = dl::getDims(types[i]);
+      for (auto [position, dim] : llvm::enumerate(dl::getDims(next)))
+        if (dims[position] != dim && !varying.contains(dims[position])) {
+          isStable = false;
+          if (!vary(dims, position))
+            return false;
+        }
+      types[i] = dl::makeTensor(dims, next.getElementType());
+    }
+    if (!isStable)
+      draft.erase();
+    else
+      dl::YieldOp::create(builder, node.loc,
+                          condition ? ArrayRef(yielded) : ArrayRef(yielded).drop_front());
+  }
+  SmallVector<Type> outside;
+  auto seenAfter = [&](ArrayRef<AffineExpr> inside) -> std::optional<dl::Dims> {
+    dl::Dims dims;
+    for (AffineExpr dim : inside) {
+      dims.push_back(isInside(dim, firstSymbol) ? readDim(node.loc, "loop_dim", {dim}) : dim);
+      if (!dims.back())
+        return std::nullopt;
+    }
+    return dims;
+  };
+  AffineExpr count = condition ? AffineExpr() : countOfTrips(trips);
+  if (!count && yielded.size() > 1 + carried)
+    count = emitter->readSymbol(node.loc, "loop_steps", {0, kMostRead});
+  for (auto [position, value] : llvm::enumerate(ArrayRef(yielded).drop_front())) {
+    auto type =
+        position < carried ? types[position] : llvm::cast<RankedTensorType>(value.getType());
+    auto dims = seenAfter(dl::getDims(type));
+    if (!dims || (position >= carried && !count))
+      return false;
+    if (position >= carried)
+      dims->insert(dims->begin(), count);
+    outside.push_back(dl::makeTensor(*dims, type.getElementType()));
+  }
+  auto loop = dl::WhileOp::create(builder, node.loc, outside, trips, condition, initial);
+  loop.getBody().takeBody(draft.getBody());
+  draft.erase();
+  results.assign(loop.getResults().begin(), loop.getResults().end());
+  return true;
+}
+
+/// The dim that a number of trips is, where it is one; null where the model computes it, or it may be negative.
+AffineExpr Importer::countOfTrips(mlir::Value trips) {
+  AffineExpr dim;
+  if (auto size = trips ? trips.getDefiningOp<dl::ScalarTensorOp>() : dl::ScalarTensorOp())
+    dim = size.getS().getResult(0);
+  if (auto full = trips ? trips.getDefiningOp<dl::FullOp>() : dl::FullOp())
+    if (auto number = llvm::dyn_cast<IntegerAttr>(full.getFill()))
+      dim = dl::constantDim(number.getInt(), context);
+  auto range = dim ? dl::rangeOf(dim, dl::symbolRanges(module)) : std::nullopt;
+  return range && range->min >= 0 ? dim : AffineExpr();
+}
+
+bool Importer::importWhile(NodeImport &node, Loop &loop) {
+  Type i64 = builder.getI64Type();
+  mlir::Value trips, condition;
+  if (!loop.trips || *loop.trips != INT64_MAX) {
+    Item count = node.cast(node.reshape(node.tensor(0), {}), i64);
+    if (!count.isTensor())
+      return false;
+    trips = count.as<mlir::Value>();
+  }
+  if (truthOf(loop.condition) != true) {
+    Item given = node.reshape(itemOf(loop.condition, node), {});
+    if (!given.isTensor())
+      return false;
+    condition = given.as<mlir::Value>();
+  }
+  SmallVector<mlir::Value> initial;
+  for (Value &value : loop.initial) {
+    Item given = itemOf(value, node);
+    if (!given.isTensor())
+      return false;
+    initial.push_back(given.as<mlir::Value>());
+  }
+  bool isAlwaysTrue = true;
+  auto build = [&](mlir::Value step,
+                   ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
+    std::vector<Value> given(2 + carried.size());
+    given[0].tensor = step;
+    given[1] = knownInteger(1, builder.getI1Type());
+    for (auto [value, argument] : llvm::zip(llvm::drop_begin(given, 2), carried))
+      value.tensor = argument;
+    std::optional<bool> goesOn;
+    auto results = importBody(node, loop.body, given, goesOn);
+    if (!results)
+      return std::nullopt;
+    isAlwaysTrue = goesOn == true;
+    Item truth = node.reshape({results->front(), {}}, {});
+    if (!truth.isTensor())
+      return std::nullopt;
+    results->front() = truth.as<mlir::Value>();
+    return results;
+  };
+  SmallVector<mlir::Value> results;
+  // A condition that is true at first and computed in the body.
+  if (!condition && node.has(1)) {
+    Value known = knownInteger(1, builder.getI1Type());
+    Item truth = itemOf(known, node);
+    condition = truth.isTensor() ? truth.as<mlir::Value>() : mlir::Value();
+  }
+  if (!trips && !condition)
+    return node.fail("it has no number of steps and no condition; it would not end");
+  if (!buildWhile(node, trips, condition, initial, build, results))
+    return false;
+  if (isAlwaysTrue && condition)
+    if (auto made = results.empty() ? dl::WhileOp() : results.front().getDefiningOp<dl::WhileOp>();
+        made && trips)
+      dropCondition(made);
+  for (auto [position, result] : llvm::enumerate(results))
+    if (node.wants(position))
+      node.set(position, Item{result, {}});
+  return !node.hasFailed();
+}
+
+/// A loop whose body always goes on needs no condition but the first.
+void Importer::dropCondition(dl::WhileOp loop) {
+  Operation *first = loop.getCondition().getDefiningOp();
+  auto full = llvm::dyn_cast_or_null<dl::FullOp>(first);
+  auto truth = full ? llvm::dyn_cast<IntegerAttr>(full.getFill()) : IntegerAttr();
+  if (!truth || truth.getValue().isZero())
+    return;
+  loop.getConditionMutable().clear();
+  loop.getBodyBlock().getTerminator()->eraseOperand(0);
+}
+
+/// Inputs: the number of steps and the condition, either absent, then the state.
+bool Importer::importLoop(NodeImport &node) {
+  const Graph *body = graphOf(node, "body");
+  if (!body)
+    return node.fail("it lacks a body");
+  size_t states = node.node.inputs.size() > 2 ? node.node.inputs.size() - 2 : 0;
+  if (body->inputs.size() != states + 2 || body->outputs.size() < states + 1)
+    return node.fail("its body takes " + llvm::Twine(body->inputs.size()) + " values and gives " +
+                     llvm::Twine(body->outputs.size()) + " for " + llvm::Twine(states) +
+                     " states; expected two more taken, and one more given or above");
+  if (auto isGood = importEmbeddingBags(node, *body))
+    return *isGood;
+  Loop loop{*body, states, INT64_MAX, knownInteger(1, builder.getI1Type()), {}};
+  if (node.has(0)) {
+    const Known *count = node.known(0);
+    auto numbers = count ? count->integers() : std::nullopt;
+    if (numbers && numbers->size() != 1)
+      return node.fail("its number of steps is no single number");
+    loop.trips = numbers ? std::optional(numbers->front()) : std::nullopt;
+  }
+  if (node.has(1))
+    loop.condition = *find(node.node.inputs[1], node.frame);
+  loop.initial.resize(states);
+  for (size_t i = 0; i < states; ++i)
+    if (Value *given = find(node.node.inputs[2 + i], node.frame))
+      loop.initial[i] = *given;
+  auto nodes = static_cast<int64_t>(std::max<size_t>(body->nodes.size(), 1));
+  bool isShort = loop.trips && (*loop.trips == INT64_MAX ||
+                                (*loop.trips <= kMaxSteps && *loop.trips <= kMostUnrolled / nodes));
+  if (isShort && truthOf(loop.condition))
+    if (auto isGood = unrollLoop(node, loop))
+      return *isGood;
+  return importWhile(node, loop);
+}
+
+} // namespace dlc::onnx

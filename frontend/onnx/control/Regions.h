@@ -1,0 +1,43 @@
+//===- Regions.h - Branches and steps that the running model takes -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_FRONTEND_ONNX_REGIONS_H
+#define DLC_FRONTEND_ONNX_REGIONS_H
+
+#include "frontend/onnx/Importer.h"
+#include "frontend/onnx/read/NodeOrder.h"
+
+namespace dlc::onnx {
+
+/// The graph that the attribute `name` of a node holds; null where it has none.
+const Graph *graphOf(NodeImport &node, llvm::StringRef name);
+
+/// The values that a tuple of references refers to.
+template <typename... Parts> std::tuple<Parts...> copied(const std::tuple<Parts &...> &parts) {
+  return parts;
+}
+
+/// While it lives, ops go into another block: what was made for sizes before serves in it, and what
+/// is made for sizes in it is forgotten.
+class RegionScope {
+public:
+  RegionScope(frontend::OpEmitter &emitter, mlir::OpBuilder &builder, mlir::Block *block)
+      : emitter(emitter), guard(builder), made(copied(emitter.madeForSizes())),
+        readsCounts(emitter.readsCounts) {
+    emitter.readsCounts = true;
+    builder.setInsertionPointToEnd(block);
+  }
+  ~RegionScope() {
+    emitter.madeForSizes() = made;
+    emitter.readsCounts = readsCounts;
+  }
+
+private:
+  frontend::OpEmitter &emitter;
+  mlir::OpBuilder::InsertionGuard guard;
+  decltype(copied(std::declval<frontend::OpEmitter &>().madeForSizes())) made;
+  bool readsCounts;
+};
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_REGIONS_H
