@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace nb = nanobind;
 using namespace dlc;
@@ -106,6 +107,34 @@ void Result::allocate(const Array *like, const Port &port, const int64_t *dims, 
   if (!out.data)
     throw std::bad_alloc();
   block = nb::capsule(out.data, [](void *data) noexcept { std::free(data); });
+}
+
+nb::object Result::keep(const Array *like, const Port &port, const int64_t *dims,
+                        const Place &place, const void *data) {
+  dlc_tensor out;
+  if (!like || !like->isOnDevice()) {
+    allocate(like, port, dims, place, out);
+    if (out.bytes)
+      std::memcpy(out.data, data, out.bytes);
+    return finish(port, out, dims);
+  }
+  // An array of the CPU that its framework moves to the GPU.
+  out = describe(port, dims);
+  nb::object shape = shapeOf(dims, port.info.rank);
+  if (like->framework() == Array::Framework::torch) {
+    object = torchEmpty(shape, port, nb::str("cpu"));
+    if (out.bytes)
+      std::memcpy(torchData(object), data, out.bytes);
+    return object.attr("to")(torchDevice(like->object()));
+  }
+  if (!nb::hasattr(like->object(), "__array_namespace__"))
+    raise(DLC_UNSUPPORTED, port.text() + ": the framework of the first input cannot be asked for "
+                                         "GPU memory; give the model an array for each output");
+  object = numpyEmpty(shape, port.info.dtype);
+  if (out.bytes)
+    std::memcpy(reinterpret_cast<void *>(nb::cast<uintptr_t>(object.attr("ctypes").attr("data"))),
+                data, out.bytes);
+  return like->object().attr("__array_namespace__")().attr("asarray")(object);
 }
 
 void Result::take(nb::handle given, const Port &port, const Place &place, dlc_tensor &out) {

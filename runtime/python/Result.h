@@ -18,6 +18,10 @@ public:
   /// Describes the caller's array in `out`.
   void take(nanobind::handle array, const Port &port, const Place &place, dlc_tensor &out);
 
+  /// An array of `dims` with a copy of `data`, in host memory, which the context has kept.
+  nanobind::object keep(const Array *like, const Port &port, const int64_t *dims,
+                        const Place &place, const void *data);
+
   /// The array of `dims`, which the data may have made smaller than those allocated.
   nanobind::object finish(const Port &port, const dlc_tensor &written, const int64_t *dims);
 

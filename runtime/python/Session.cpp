@@ -126,6 +126,12 @@ void Session::bind(const std::vector<dlc_tensor> &inputs) {
   isBound = true;
 }
 
+bool Session::isLeftToContext(size_t output) const {
+  const int64_t *dims = dimsOf(output);
+  return std::any_of(dims, dims + package->outputs()[output].info.rank,
+                     [](int64_t dim) { return dim < 0; });
+}
+
 static nb::tuple tupleOf(const int64_t *dims, int rank) {
   nb::list made;
   for (int dim = 0; dim < rank; ++dim)
@@ -156,6 +162,13 @@ nb::list Session::prepare(const nb::list &shapes) {
   return found;
 }
 
+/// The output's memory is the context's.
+static void leave(const Port &port, dlc_tensor &out) {
+  out = {};
+  out.struct_size = sizeof(dlc_tensor);
+  out.dtype = port.info.dtype;
+}
+
 //===- Runs -----------------------------------------------------------------------------------===//
 
 std::vector<nb::object> Session::execute(const std::vector<nb::object> &inputs,
@@ -171,6 +184,8 @@ std::vector<nb::object> Session::execute(const std::vector<nb::object> &inputs,
   for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].is_valid())
       results[i].take(outputs[i], package->outputs()[i], place, out[i]);
+    else if (isLeftToContext(i))
+      leave(package->outputs()[i], out[i]);
     else
       results[i].allocate(read.empty() ? nullptr : read.data(), package->outputs()[i], dimsOf(i),
                           place, out[i]);
@@ -190,7 +205,15 @@ std::vector<nb::object> Session::execute(const std::vector<nb::object> &inputs,
       check(dlc_context_output_dims(context, i, &rank, counted));
       dims = counted;
     }
-    made[i] = results[i].finish(package->outputs()[i], out[i], dims);
+    if (out[i].bytes || outputs[i].is_valid() || !isLeftToContext(i)) {
+      made[i] = results[i].finish(package->outputs()[i], out[i], dims);
+      continue;
+    }
+    const void *data = nullptr;
+    size_t bytes = 0;
+    check(dlc_context_output_data(context, i, &data, &bytes));
+    made[i] = results[i].keep(read.empty() ? nullptr : read.data(), package->outputs()[i], dims,
+                              place, data);
   }
   return made;
 }

@@ -49,6 +49,8 @@ private:
   void throwRaised();
   void bind(const std::vector<dlc_tensor> &inputs);
   const int64_t *dimsOf(size_t output) const { return outputDims.data() + output * DLC_MAX_RANK; }
+  /// Whether only the run tells the output's dims.
+  bool isLeftToContext(size_t output) const;
   std::vector<nanobind::object> execute(const std::vector<nanobind::object> &inputs,
                                         const std::vector<nanobind::object> &outputs);
 

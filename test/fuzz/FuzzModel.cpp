@@ -76,6 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     auto binding = rt::bindShapes(module, dimsOf(module, largest));
     if (binding.failed())
       continue;
+    if (module.flow())
+      continue;
     for (const schema::Program *program : *module.table().programs())
       for (rt::Phase phase : {rt::Phase::init, rt::Phase::main})
         for (rt::Interface interface : {rt::Interface::callerMemory, rt::Interface::arena})

@@ -131,7 +131,7 @@ public:
   /// Over anything with data() and size().
   template <class List, class T = std::remove_pointer_t<decltype(std::declval<List &>().data())>>
   Tensor(const Shape &shape, List &elements) : Tensor(shape, Span<T>(elements)) {}
-  /// The shape alone, for Context::bind and Context::prepare, which read no data.
+  /// The shape alone, for Context::bind and Context::prepare, which read no data; as an output, one that the context keeps.
   Tensor(const Shape &shape, dlc_dtype type) : Tensor(shape, type, nullptr, 0) {}
 };
 static_assert(sizeof(Tensor) == sizeof(dlc_tensor), "arrays of them go to the C API as they are");
@@ -263,6 +263,7 @@ public:
   void bind(const std::vector<Tensor> &inputs) {
     check(dlc_context_bind(get(), inputs.data(), inputs.size()));
   }
+  /// Dims are -1 after a bind where only the run tells them.
   Shape outputShape(size_t index) const {
     int rank = 0;
     int64_t dims[DLC_MAX_RANK];
@@ -271,6 +272,14 @@ public:
   }
   void run(const std::vector<Tensor> &inputs, std::vector<Tensor> outputs) {
     check(dlc_context_run(get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+  }
+  /// The output that the last run left to the context, for which `run` was given a Tensor of its dtype with a null pointer and 0
+  /// bytes, as `Tensor({}, dtype)`. Valid until the next bind or run.
+  Span<const uint8_t> outputData(size_t index) const {
+    const void *data = nullptr;
+    size_t bytes = 0;
+    check(dlc_context_output_data(get(), index, &data, &bytes));
+    return Span<const uint8_t>(static_cast<const uint8_t *>(data), bytes);
   }
   void resetStates() { check(dlc_context_reset_states(get())); }
   /// Positions of the caches that runs have taken since the last reset.

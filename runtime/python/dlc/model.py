@@ -67,7 +67,8 @@ class Model:
 
     def prepare(self, shapes: Mapping[str, Sequence[int]] | None = None) -> dict[str, tuple[int, ...]]:
         """Places the memory for runs with inputs of these shapes, by name, so that the first run does not; the shapes of the outputs.
-        An input of fixed shape may be left out. Where the data say how large an output is, its shape is the largest possible."""
+        An input of fixed shape may be left out. Where the data say how large an output is, its shape is the largest possible;
+        a dim that only the run tells is -1."""
         given = dict(shapes or {})
         found = []
         for value in self.inputs:

@@ -50,6 +50,20 @@ TEST(Header, RunsAModel) {
   EXPECT_EQ(context.memory().arena_bytes, 128);
 }
 
+TEST(Header, ContextsKeepOutputs) {
+  dlc::Model model = modelOf(affinePackage());
+  dlc::Context context(model, "cpu");
+  const std::vector<float> x = {1, 2, 3, 4};
+  context.run({dlc::Tensor({1, 4}, x)}, {dlc::Tensor({}, DLC_F32)});
+  dlc::Span<const uint8_t> kept = context.outputData(0);
+  ASSERT_EQ(kept.size(), 16u);
+  EXPECT_EQ(reinterpret_cast<const float *>(kept.data())[3], 12);
+  context.bind({dlc::Tensor({1, 4}, x)});
+  EXPECT_EQ(failureOf([&] { context.outputData(0); }),
+            Failure(DLC_USAGE, "the context does not keep output 0: hand dlc_context_run an output "
+                               "with data null and bytes 0"));
+}
+
 TEST(Header, DescribesAModel) {
   dlc::Model model = modelOf(delayPackage(dlc::schema::Target::cpu));
   ASSERT_EQ(model.inputs().size(), 1u);

@@ -15,31 +15,18 @@ int runOnce(dlc_context *context, const std::vector<dlc_tensor> &inputs,
             const std::vector<std::string> &names, std::vector<HostTensor> &outputs) {
   if (dlc_status status = dlc_context_bind(context, inputs.data(), inputs.size()))
     return failRuntime(status);
-  auto setDims = [&](size_t index) {
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
-    dlc_status status = dlc_context_output_dims(context, index, &rank, dims);
-    if (status == DLC_OK)
-      outputs[index].dims.assign(dims, dims + rank);
-    return status;
-  };
   std::vector<dlc_tensor> views;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (dlc_status status = setDims(i))
-      return failRuntime(status);
-    if (!outputs[i].allocate())
-      return failMemory("output", names[i], outputs[i]);
+    if (int code = makeRoom(context, i, names[i], outputs[i]))
+      return code;
     views.push_back(outputs[i].view());
   }
   if (dlc_status status =
           dlc_context_run(context, inputs.data(), inputs.size(), views.data(), views.size()))
     return failRuntime(status);
-  for (size_t i = 0; i < outputs.size(); ++i) { // the data may say how large it is
-    if (dlc_status status = setDims(i))
-      return failRuntime(status);
-    outputs[i].data.resize(static_cast<size_t>(outputs[i].size()) *
-                           dlc_dtype_size(outputs[i].dtype));
-  }
+  for (size_t i = 0; i < outputs.size(); ++i) // the data may say how large it is
+    if (int code = takeOutput(context, i, names[i], outputs[i]))
+      return code;
   return kOk;
 }
 

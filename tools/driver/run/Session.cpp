@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -194,6 +195,47 @@ int failMemory(const char *what, const std::string &name, const HostTensor &tens
                            ", does not fit into the memory of this machine");
 }
 
+/// Dims of an output: after a bind -1 where only the run tells them.
+static int readDims(dlc_context *context, size_t index, std::vector<int64_t> &dims) {
+  int rank = 0;
+  int64_t found[DLC_MAX_RANK];
+  if (dlc_status status = dlc_context_output_dims(context, index, &rank, found))
+    return failRuntime(status);
+  dims.assign(found, found + rank);
+  return kOk;
+}
+
+static bool isKnown(const std::vector<int64_t> &dims) {
+  return std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
+}
+
+int makeRoom(dlc_context *context, size_t index, const std::string &name, HostTensor &output) {
+  if (int code = readDims(context, index, output.dims))
+    return code;
+  if (!isKnown(output.dims))
+    output.data = {};
+  else if (!output.allocate())
+    return failMemory("output", name, output);
+  return kOk;
+}
+
+int takeOutput(dlc_context *context, size_t index, const std::string &name, HostTensor &output) {
+  if (int code = readDims(context, index, output.dims))
+    return code;
+  size_t bytes = static_cast<size_t>(output.size()) * dlc_dtype_size(output.dtype);
+  if (bytes <= output.data.size()) {
+    output.data.resize(bytes);
+    return kOk;
+  }
+  const void *data = nullptr;
+  if (dlc_status status = dlc_context_output_data(context, index, &data, &bytes))
+    return failRuntime(status);
+  if (!output.allocate())
+    return failMemory("output", name, output);
+  std::memcpy(output.data.data(), data, bytes);
+  return kOk;
+}
+
 int Session::find(const Values &values, const std::string &name, const char *what) {
   if (name.empty() && values.names.size() == 1)
     return 0;
@@ -332,6 +374,11 @@ dlc_tensor Session::viewOf(HostTensor &tensor, int64_t step) const {
   return view;
 }
 
+int Session::failSteps(size_t output) const {
+  return fail(kUsage, "--steps: the data say how large output '" + outputs.names[output] +
+                          "' is, in each step anew; run the steps one by one");
+}
+
 int Session::bind() {
   for (size_t i = 0; i < inputs.tensors.size(); ++i)
     inputs.views[i] = viewOf(inputs.tensors[i], 0);
@@ -339,17 +386,18 @@ int Session::bind() {
     return failRuntime(status);
   tellRemarks();
   for (size_t i = 0; i < outputs.tensors.size(); ++i) {
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
-    if (dlc_status status = dlc_context_output_dims(context, i, &rank, dims))
-      return failRuntime(status);
-    outputs.tensors[i].dtype = outputs.infos[i].dtype;
-    outputs.tensors[i].dims.assign(dims, dims + rank);
-    if (isStepped)
-      outputs.tensors[i].dims.insert(outputs.tensors[i].dims.begin(), steps);
-    if (!outputs.tensors[i].allocate())
-      return failMemory("output", outputs.names[i], outputs.tensors[i]);
-    outputs.views[i] = viewOf(outputs.tensors[i], 0);
+    HostTensor &tensor = outputs.tensors[i];
+    tensor.dtype = outputs.infos[i].dtype;
+    if (int code = makeRoom(context, i, outputs.names[i], tensor))
+      return code;
+    if (isStepped) {
+      if (!isKnown(tensor.dims))
+        return failSteps(i);
+      tensor.dims.insert(tensor.dims.begin(), steps);
+      if (!tensor.allocate())
+        return failMemory("output", outputs.names[i], tensor);
+    }
+    outputs.views[i] = viewOf(tensor, 0);
   }
   return kOk;
 }
@@ -372,20 +420,18 @@ int Session::run() {
 
 int Session::cutOutputs() {
   for (size_t i = 0; i < outputs.tensors.size(); ++i) {
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
-    if (dlc_status failed = dlc_context_output_dims(context, i, &rank, dims))
-      return failRuntime(failed);
     HostTensor &tensor = outputs.tensors[i];
-    std::vector<int64_t> found(dims, dims + rank);
-    if (isStepped) {
-      found.insert(found.begin(), steps);
-      if (found != tensor.dims)
-        return fail(kUsage, "--steps: the data say how large output '" + outputs.names[i] +
-                                "' is, in each step anew; run the steps one by one");
+    if (!isStepped) {
+      if (int code = takeOutput(context, i, outputs.names[i], tensor))
+        return code;
+      continue;
     }
-    tensor.dims = std::move(found);
-    tensor.data.resize(static_cast<size_t>(tensor.size()) * dlc_dtype_size(tensor.dtype));
+    std::vector<int64_t> found;
+    if (int code = readDims(context, i, found))
+      return code;
+    found.insert(found.begin(), steps);
+    if (found != tensor.dims)
+      return failSteps(i);
   }
   return kOk;
 }

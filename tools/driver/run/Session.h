@@ -68,6 +68,7 @@ private:
   };
   static int find(const Values &values, const std::string &name, const char *what);
   int setInput(const std::string &text, std::vector<bool> &given);
+  int failSteps(size_t output) const;
   void tellDevice(const DeviceOptions &options);
   void tellRemarks();
 
@@ -90,6 +91,11 @@ std::string checkDevice(const std::string &name);
 int failRuntime(dlc_status status);
 /// Reports that there is no room for the input or output (`what`) `name`; kDevice.
 int failMemory(const char *what, const std::string &name, const HostTensor &tensor);
+/// Sets the dims of output `index` under the last bind and makes room for it, unless only the run tells how large it is: then
+/// its view leaves it to the context. An ExitCode, reported.
+int makeRoom(dlc_context *context, size_t index, const std::string &name, HostTensor &output);
+/// After a run: gives the output its real dims, and the data that the context has kept.
+int takeOutput(dlc_context *context, size_t index, const std::string &name, HostTensor &output);
 /// "f32[N,1,28,28] (N = 1..1024)".
 std::string describeValue(const dlc_value_info &info);
 /// Points the runtime at the emulated CUDA beside this executable; false where it is not built, with a sentence in

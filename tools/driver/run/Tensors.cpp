@@ -180,7 +180,7 @@ dlc_tensor HostTensor::view() {
   tensor.dtype = dtype;
   tensor.rank = static_cast<int>(std::min<size_t>(dims.size(), DLC_MAX_RANK));
   std::copy_n(dims.begin(), tensor.rank, tensor.dims);
-  tensor.data = data.data();
+  tensor.data = data.empty() ? nullptr : data.data();
   tensor.bytes = data.size();
   return tensor;
 }
