@@ -5,6 +5,7 @@
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/Json.h"
+#include "tools/driver/run/FlowText.h"
 #include "tools/driver/run/Package.h"
 
 #include <CLI/CLI.hpp>
@@ -161,8 +162,19 @@ static void describeProgram(const schema::Program &program,
   }
 }
 
+/// Why a model with a flow is cut.
+static std::string describeCutting(const rt::Module &module) {
+  std::string out = "The model is cut into " + std::to_string(module.segments().size()) +
+                    (module.segments().size() == 1 ? " segment" : " segments") + ", because\n";
+  for (const std::string &reason : describeCuts(module))
+    out += "  " + reason + "\n";
+  return out;
+}
+
+/// `segment`: of a model that is cut, else negative.
 static void writeJson(const schema::Program &program,
-                      const std::vector<std::pair<uint32_t, Explained>> &kernels, Json &json) {
+                      const std::vector<std::pair<uint32_t, Explained>> &kernels, int64_t segment,
+                      Json &json) {
   auto strings = [&](const char *key, const auto *list) {
     json.beginArray(key);
     for (uint32_t i = 0; list && i < list->size(); ++i)
@@ -175,7 +187,10 @@ static void writeJson(const schema::Program &program,
         .integer("modelled_ns", static_cast<int64_t>(plan.ns()))
         .endObject();
   };
-  json.beginObject().string("target", nameOf(program.target())).beginArray("kernels");
+  json.beginObject();
+  if (segment >= 0)
+    json.integer("segment", segment);
+  json.string("target", nameOf(program.target())).beginArray("kernels");
   for (const auto &[number, explained] : kernels) {
     const schema::Kernel &kernel = *explained.kernel;
     json.beginObject()
@@ -236,18 +251,35 @@ static int explain(const ExplainOptions &options) {
   Json json;
   json.beginObject().string("model", module->table().model()->str()).beginArray("programs");
   size_t programs = 0, found = 0;
-  for (const auto *program : *module->table().programs()) {
-    if (!options.target.empty() && options.target != nameOf(program->target()))
-      continue;
-    ++programs;
-    auto kernels = explain(*program);
-    if (!options.node.empty())
-      keepNode(*program, options.node, kernels);
-    found += kernels.size();
-    describeProgram(*program, kernels, text);
-    writeJson(*program, kernels, json);
+  std::vector<const rt::Module *> parts = partsOf(*module);
+  if (module->flow())
+    text = describeCutting(*module);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    std::string ofPart;
+    for (const auto *program : *parts[part]->table().programs()) {
+      if (!options.target.empty() && options.target != nameOf(program->target()))
+        continue;
+      ++programs;
+      auto kernels = explain(*program);
+      if (!options.node.empty())
+        keepNode(*program, options.node, kernels);
+      found += kernels.size();
+      if (!module->flow() || options.node.empty() || !kernels.empty())
+        describeProgram(*program, kernels, ofPart);
+      writeJson(*program, kernels, module->flow() ? static_cast<int64_t>(part) : -1, json);
+    }
+    if (module->flow() && !ofPart.empty())
+      text += "\nSegment " + std::to_string(part) + "\n";
+    text += ofPart;
   }
-  json.endArray().endObject();
+  json.endArray();
+  if (module->flow()) {
+    json.beginArray("cut_because");
+    for (const std::string &reason : describeCuts(*module))
+      json.string(reason);
+    json.endArray();
+  }
+  json.endObject();
   if (programs == 0)
     return fail(kUsage, "the package has no program for " + options.target +
                             "; compile with --target cpu,cuda");

@@ -10,6 +10,7 @@
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/Json.h"
+#include "tools/driver/run/FlowText.h"
 #include "tools/driver/run/InspectWeights.h"
 #include "tools/driver/run/Package.h"
 
@@ -180,14 +181,6 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
   return facts;
 }
 
-static int64_t weightBytes(const rt::Module &module) {
-  int64_t bytes = 0;
-  if (module.table().weights())
-    for (const auto *weight : *module.table().weights())
-      bytes += static_cast<int64_t>(weight->data()->bytes());
-  return bytes;
-}
-
 /// Sum of the sizes of the program's buffers of one storage: a number, or where shapes are open "N*4096 + 40".
 static std::string sizeOf(const rt::Module &module, const schema::Program &program,
                           schema::Storage storage) {
@@ -273,6 +266,22 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
     out += "    copies: " + std::to_string(facts.copies) + "\n";
 }
 
+/// "Segment 2: x f32[N,4] -> y f32[N]".
+static std::string describeSegment(const rt::Module &segment, size_t index) {
+  std::string out = "Segment " + std::to_string(index) + ":";
+  auto values = [&](const auto *list, size_t count) {
+    for (uint32_t i = 0; i < count; ++i)
+      out += (i ? ", " : " ") + list->Get(i)->name()->str() + " " + segment.describe(*list->Get(i));
+  };
+  values(segment.table().inputs(), segment.table().inputs() ? segment.table().inputs()->size() : 0);
+  for (uint32_t i = 0; segment.table().given() && i < segment.table().given()->size(); ++i)
+    out += std::string(i ? ", " : " with ") +
+           segment.table().symbols()->Get(segment.table().given()->Get(i))->name()->str();
+  out += " ->";
+  values(segment.table().outputs(), segment.numOutputs());
+  return out + "\n";
+}
+
 static std::string describe(const rt::Module &module) {
   const schema::Module &table = module.table();
   std::string out = "Model " + rt::quoted(table.model()->str()) + ", " +
@@ -297,13 +306,25 @@ static std::string describe(const rt::Module &module) {
              (symbol->step() > 1 ? " step " + std::to_string(symbol->step()) : "") +
              (symbol->is_derived() ? ", derived: " + module.expressions().print(symbol->derived())
                                    : "") +
+             (symbol->read() ? ", told by the run" : "") +
              (symbol->counted()
                   ? ", counted by the run: at most " + module.expressions().print(symbol->most())
                   : "") +
              (symbol->why() && symbol->why()->size() ? ": " + symbol->why()->str() : "") + "\n";
   }
-  for (const auto *program : *table.programs())
-    describeProgram(module, *program, out);
+  if (module.flow()) {
+    out += "Flow\n";
+    for (const std::string &line : describeFlow(module))
+      out += "  " + line + "\n";
+    out += "Weights: " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) + "\n";
+  }
+  std::vector<const rt::Module *> parts = partsOf(module);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (module.flow())
+      out += "\n" + describeSegment(*parts[i], i);
+    for (const auto *program : *parts[i]->table().programs())
+      describeProgram(*parts[i], *program, out);
+  }
   return out;
 }
 
@@ -319,6 +340,85 @@ static std::vector<std::string> identitiesOf(const rt::Module &module,
   return identities;
 }
 
+/// One of the module's own programs, as an object.
+static void writeProgram(const rt::Module &module, const schema::Program *program, Json &json) {
+  ProgramFacts facts = factsOf(module, *program);
+  json.beginObject()
+      .string("target", nameOf(program->target()))
+      .integer("code_bytes", facts.codeBytes);
+  json.beginArray("architectures");
+  for (const auto &[arch, bytes] : facts.cubinBytes)
+    json.string(arch);
+  json.endArray();
+  json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
+  json.string("arena", describeArena(module, *program));
+  if (std::optional<ArenaSize> arena = arenaOf(module, *program))
+    json.integer("arena_bytes", arena->bytes).integer("arena_in_use_bytes", arena->alive);
+  json.beginArray("kernels");
+  uint32_t index = 0;
+  std::vector<std::string> identities = identitiesOf(module, *program);
+  if (program->kernels())
+    for (const auto *kernel : *program->kernels()) {
+      LaunchCount count = facts.launches[index++];
+      json.beginObject()
+          .string("name", kernel->name()->str())
+          .string("kind", kernel->kind()->str());
+      if (!identities.empty())
+        json.string("text_sha256", identities[kernel->cuda_source()]);
+      if (const schema::Plan *plan = kernel->plan()) {
+        auto fields = [&](const schema::Plan &one) {
+          json.string("schedule", one.schedule()->str())
+              .integer("modelled_ns", static_cast<int64_t>(one.ns()));
+        };
+        json.beginObject("plan");
+        fields(*plan);
+        json.string("numbers", plan->numbers() ? plan->numbers()->str() : "").endObject();
+        json.beginArray("other_plans");
+        for (uint32_t i = 0; kernel->other_plans() && i < kernel->other_plans()->size(); ++i) {
+          json.beginObject();
+          fields(*kernel->other_plans()->Get(i));
+          json.endObject();
+        }
+        json.endArray();
+      }
+      if (!count.product.empty())
+        json.string("cublaslt", count.product).string("cublaslt_unasked", count.callsAsText());
+      if (!count.insteadOf.empty())
+        json.string("in_place_of", count.insteadOf).string("where", count.where);
+      if (!count.stages.empty()) {
+        json.string("where", count.where).beginArray("stages");
+        for (const std::string &stage : count.stages)
+          json.string(stage);
+        json.endArray();
+      }
+      if (count.shared)
+        json.integer("shared_bytes", *count.shared);
+      json.integer("launches", count.main)
+          .integer("launches_at_load", count.init)
+          .beginArray("lines");
+      auto strings = [&](const auto *list) {
+        for (uint32_t i = 0; list && i < list->size(); ++i)
+          json.string(list->Get(i)->str());
+        json.endArray();
+      };
+      strings(kernel->lines());
+      json.beginArray("layers");
+      strings(kernel->layers());
+      json.beginArray("ops");
+      strings(kernel->ops());
+      json.endObject();
+    }
+  json.endArray().endObject();
+}
+
+static void writePrograms(const rt::Module &module, Json &json) {
+  json.beginArray("programs");
+  if (module.table().programs())
+    for (const auto *program : *module.table().programs())
+      writeProgram(module, program, json);
+  json.endArray();
+}
+
 static std::string describeJson(const rt::Module &module) {
   const schema::Module &table = module.table();
   Json json;
@@ -328,18 +428,19 @@ static std::string describeJson(const rt::Module &module) {
       .string("precision", rt::nameOf(table.precision()));
   json.integer("file_bytes", static_cast<int64_t>(module.fileBytes()))
       .integer("weight_bytes", weightBytes(module));
-  auto values = [&](const char *key, const auto *list, size_t count) {
+  auto values = [&](const char *key, const rt::Module &of, const auto *list, size_t count) {
     json.beginArray(key);
     for (uint32_t i = 0; i < count; ++i)
       json.beginObject()
           .string("name", list->Get(i)->name()->str())
-          .string("type", module.describe(*list->Get(i)))
+          .string("type", of.describe(*list->Get(i)))
           .endObject();
     json.endArray();
   };
-  values("inputs", table.inputs(), table.inputs() ? table.inputs()->size() : 0);
-  values("outputs", table.outputs(), module.numOutputs());
-  values("states", table.states(), table.states() ? table.states()->size() : 0);
+  auto sizeOf = [](const auto *list) -> size_t { return list ? list->size() : 0; };
+  values("inputs", module, table.inputs(), sizeOf(table.inputs()));
+  values("outputs", module, table.outputs(), module.numOutputs());
+  values("states", module, table.states(), sizeOf(table.states()));
   json.beginArray("symbols");
   if (table.symbols())
     for (const auto *symbol : *table.symbols()) {
@@ -353,92 +454,46 @@ static std::string describeJson(const rt::Module &module) {
         json.string("derived", module.expressions().print(symbol->derived()));
       if (symbol->why() && symbol->why()->size())
         json.string("why", symbol->why()->str());
+      if (symbol->read())
+        json.string("known", "during the run");
       if (symbol->counted())
         json.string("counted_up_to", module.expressions().print(symbol->most()));
       json.endObject();
     }
-  json.endArray().beginArray("programs");
-  for (const auto *program : *table.programs()) {
-    ProgramFacts facts = factsOf(module, *program);
-    json.beginObject()
-        .string("target", nameOf(program->target()))
-        .integer("code_bytes", facts.codeBytes);
-    json.beginArray("architectures");
-    for (const auto &[arch, bytes] : facts.cubinBytes)
-      json.string(arch);
+  json.endArray();
+  writePrograms(module, json);
+  if (module.flow()) {
+    json.beginArray("flow");
+    for (const std::string &line : describeFlow(module))
+      json.string(line);
+    json.endArray().beginArray("segments");
+    for (const rt::Module *part : partsOf(module)) {
+      json.beginObject();
+      values("inputs", *part, part->table().inputs(), sizeOf(part->table().inputs()));
+      values("outputs", *part, part->table().outputs(), part->numOutputs());
+      writePrograms(*part, json);
+      json.endObject();
+    }
     json.endArray();
-    json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
-    json.string("arena", describeArena(module, *program));
-    if (std::optional<ArenaSize> arena = arenaOf(module, *program))
-      json.integer("arena_bytes", arena->bytes).integer("arena_in_use_bytes", arena->alive);
-    json.beginArray("kernels");
-    uint32_t index = 0;
-    std::vector<std::string> identities = identitiesOf(module, *program);
-    if (program->kernels())
-      for (const auto *kernel : *program->kernels()) {
-        LaunchCount count = facts.launches[index++];
-        json.beginObject()
-            .string("name", kernel->name()->str())
-            .string("kind", kernel->kind()->str());
-        if (!identities.empty())
-          json.string("text_sha256", identities[kernel->cuda_source()]);
-        if (const schema::Plan *plan = kernel->plan()) {
-          auto fields = [&](const schema::Plan &one) {
-            json.string("schedule", one.schedule()->str())
-                .integer("modelled_ns", static_cast<int64_t>(one.ns()));
-          };
-          json.beginObject("plan");
-          fields(*plan);
-          json.string("numbers", plan->numbers() ? plan->numbers()->str() : "").endObject();
-          json.beginArray("other_plans");
-          for (uint32_t i = 0; kernel->other_plans() && i < kernel->other_plans()->size(); ++i) {
-            json.beginObject();
-            fields(*kernel->other_plans()->Get(i));
-            json.endObject();
-          }
-          json.endArray();
-        }
-        if (!count.product.empty())
-          json.string("cublaslt", count.product).string("cublaslt_unasked", count.callsAsText());
-        if (!count.insteadOf.empty())
-          json.string("in_place_of", count.insteadOf).string("where", count.where);
-        if (!count.stages.empty()) {
-          json.string("where", count.where).beginArray("stages");
-          for (const std::string &stage : count.stages)
-            json.string(stage);
-          json.endArray();
-        }
-        if (count.shared)
-          json.integer("shared_bytes", *count.shared);
-        json.integer("launches", count.main)
-            .integer("launches_at_load", count.init)
-            .beginArray("lines");
-        auto strings = [&](const auto *list) {
-          for (uint32_t i = 0; list && i < list->size(); ++i)
-            json.string(list->Get(i)->str());
-          json.endArray();
-        };
-        strings(kernel->lines());
-        json.beginArray("layers");
-        strings(kernel->layers());
-        json.beginArray("ops");
-        strings(kernel->ops());
-        json.endObject();
-      }
-    json.endArray().endObject();
   }
-  json.endArray().endObject();
+  json.endObject();
   return json.take();
 }
 
 /// The CUDA text of a kernel, by its name or by that of something that it computes; an ExitCode.
 static int printSource(const rt::Module &module, const std::string &name) {
-  const schema::Program *program = programOf(module, schema::Target::cuda);
-  if (!program)
+  std::vector<const schema::Program *> programs = programsOf(module, schema::Target::cuda);
+  if (programs.empty())
     return fail(kUsage, "the package has no CUDA program; compile with --target cuda or cpu,cuda");
-  std::vector<const schema::Kernel *> found = findKernels(*program, name);
+  std::vector<const schema::Kernel *> found;
+  std::string source;
+  for (const schema::Program *program : programs)
+    for (const schema::Kernel *kernel : findKernels(*program, name)) {
+      found.push_back(kernel);
+      source = program->cuda_sources()->Get(kernel->cuda_source())->text()->str();
+    }
   if (found.size() == 1)
-    return finishOutput(program->cuda_sources()->Get(found.front()->cuda_source())->text()->str());
+    return finishOutput(source);
   std::string names;
   auto add = [&](const schema::Kernel *kernel) {
     names += (names.empty() ? "" : ", ") + kernel->name()->str();
@@ -448,8 +503,9 @@ static int printSource(const rt::Module &module, const std::string &name) {
     return fail(kUsage, std::to_string(found.size()) + " kernels compute " + rt::quoted(name) +
                             "; name one of them: " + names);
   }
-  if (program->kernels())
-    std::for_each(program->kernels()->begin(), program->kernels()->end(), add);
+  for (const schema::Program *program : programs)
+    if (program->kernels())
+      std::for_each(program->kernels()->begin(), program->kernels()->end(), add);
   return fail(kUsage, "the package has no kernel, op, layer or node " + rt::quoted(name) +
                           "; its kernels are: " + names);
 }

@@ -185,25 +185,35 @@ int Refit::run() {
   if (!(module = openPackage(options.model, code)))
     return code;
   frontend::changeInPlace(options.model);
-  const auto *weights = module->table().weights();
-  if (!weights || weights->size() == 0)
+  std::vector<const schema::Weight *> weights;
+  std::set<std::string> names; // segments of a model may share a weight
+  for (const rt::Module *part : partsOf(*module)) {
+    if (const auto *list = part->table().weights())
+      for (const schema::Weight *weight : *list) {
+        weights.push_back(weight);
+        names.insert(weight->name()->str());
+      }
+    if (const auto *command = part->table().fitted_by())
+      return fail(kUnsupported, rt::quoted(options.model) +
+                                    " holds weights in few bits, or without their blocks of "
+                                    "zeros, as they were when it was compiled; make it anew from "
+                                    "the new weights: " +
+                                    command->str());
+  }
+  if (weights.empty())
     return fail(kUsage, "the model " + rt::quoted(options.model) + " has no weights to replace");
-  if (const auto *command = module->table().fitted_by())
-    return fail(kUnsupported, rt::quoted(options.model) +
-                                  " holds weights in few bits, or without their blocks of "
-                                  "zeros, as they were when it was compiled; make it anew from "
-                                  "the new weights: " +
-                                  command->str());
   if (int failed = openFiles())
     return failed;
   if (int failed = checkOutput(outputPath()))
     return failed;
-  for (const schema::Weight *weight : *weights)
+  for (const schema::Weight *weight : weights)
     find(*weight);
   std::string unused = unusedNames();
   if (!problems.empty()) {
+    std::set<std::string> told; // each once, also of a weight that several segments have
     for (const std::string &problem : problems)
-      complain("error: " + problem);
+      if (told.insert(problem).second)
+        complain("error: " + problem);
     if (!unused.empty())
       complain("note: the model does not use " + unused);
     complain("note: " + rt::quoted(outputPath()) +
@@ -213,7 +223,7 @@ int Refit::run() {
   }
   const uint8_t *begin = module->bytes(schema::Segment(0, 0, 0, 0));
   bytes.assign(reinterpret_cast<const char *>(begin), module->fileBytes());
-  for (const schema::Weight *weight : *weights)
+  for (const schema::Weight *weight : weights)
     if (int failed = replace(*weight))
       return failed;
   rehash();
@@ -222,7 +232,7 @@ int Refit::run() {
   if (!options.quiet) {
     if (!unused.empty())
       complain("note: the model does not use " + unused);
-    complain(outputPath() + ": " + std::to_string(weights->size()) + " weights replaced");
+    complain(outputPath() + ": " + std::to_string(names.size()) + " weights replaced");
   }
   return kOk;
 }

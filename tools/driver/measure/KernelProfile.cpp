@@ -14,12 +14,12 @@
 
 namespace dlc {
 
-void KernelProfile::add(const dlc_profile_entry &entry, const schema::Program *program, int run,
-                        int runs) {
+void KernelProfile::add(const dlc_profile_entry &entry,
+                        const std::vector<const schema::Program *> &programs, int run, int runs) {
   auto kernel = std::find_if(kernels.begin(), kernels.end(),
                              [&](const KernelTime &known) { return known.name == entry.kernel; });
   if (kernel == kernels.end()) {
-    kernels.push_back({entry.kernel, entry.kind, program ? linesOf(*program, entry.kernel) : ""});
+    kernels.push_back({entry.kernel, entry.kind, linesOf(programs, entry.kernel)});
     kernel = kernels.end() - 1;
   }
   kernel->milliseconds += entry.microseconds / 1000 / runs;
@@ -52,8 +52,8 @@ int KernelProfile::measure(const std::string &path, const DeviceOptions &options
     return code;
   device = dlc_context_device(session.getContext());
   bool isCpu = device.starts_with("cpu");
-  const schema::Program *program =
-      programOf(*package, isCpu ? schema::Target::cpu : schema::Target::cuda);
+  std::vector<const schema::Program *> programs =
+      programsOf(*package, isCpu ? schema::Target::cpu : schema::Target::cuda);
   if (!isCpu) // "cuda:1 (...)"
     if (auto gpu = cuda::GpuDevice::open(atoi(device.c_str() + strlen("cuda:"))); !gpu.failed()) {
       peakFlops = (*gpu)->peak().flops;
@@ -67,7 +67,7 @@ int KernelProfile::measure(const std::string &path, const DeviceOptions &options
     if (dlc_status status = dlc_context_profile(session.getContext(), &entries, &count))
       return failRuntime(status);
     for (size_t i = 0; run >= 0 && i < count; ++i)
-      add(entries[i], program, run, kRuns);
+      add(entries[i], programs, run, kRuns);
   }
   return kOk;
 }

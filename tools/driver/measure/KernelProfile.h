@@ -48,7 +48,8 @@ private:
     double start, microseconds;
     int64_t flops, bytes;
   };
-  void add(const dlc_profile_entry &entry, const schema::Program *program, int run, int runs);
+  void add(const dlc_profile_entry &entry, const std::vector<const schema::Program *> &programs,
+           int run, int runs);
 
   std::string model, device;
   std::vector<KernelTime> kernels;

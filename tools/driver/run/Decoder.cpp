@@ -156,21 +156,18 @@ int Decoder::run(const int64_t *tokens, int64_t count, HostTensor &result) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     dlc_value_info info = {};
     info.struct_size = sizeof(info);
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
     if (dlc_status status = dlc_module_output(session.getModule(), i, &info))
-      return failRuntime(status);
-    if (dlc_status status = dlc_context_output_dims(context, i, &rank, dims))
       return failRuntime(status);
     HostTensor &array = i == logitsOutput ? result : outputs[i];
     array.dtype = info.dtype;
-    array.dims.assign(dims, dims + rank);
-    if (!array.allocate())
-      return failMemory("output", info.name, array);
+    if (int code = makeRoom(context, i, info.name, array))
+      return code;
     out.push_back(array.view());
   }
   if (dlc_status status = dlc_context_run(context, in.data(), in.size(), out.data(), out.size()))
     return failRuntime(status);
+  if (int code = takeOutput(context, logitsOutput, "logits", result))
+    return code;
   length += count;
   return kOk;
 }

@@ -22,8 +22,33 @@ std::shared_ptr<rt::Module> openPackage(const std::string &path, int &code) {
   return module.take();
 }
 
-const schema::Program *programOf(const rt::Module &module, schema::Target target) {
-  return module.program(target);
+std::vector<const rt::Module *> partsOf(const rt::Module &module) {
+  if (!module.flow())
+    return {&module};
+  std::vector<const rt::Module *> parts;
+  for (const auto &segment : module.segments())
+    parts.push_back(segment.get());
+  return parts;
+}
+
+std::vector<const schema::Program *> programsOf(const rt::Module &module, schema::Target target) {
+  std::vector<const schema::Program *> programs;
+  for (const rt::Module *part : partsOf(module))
+    if (const schema::Program *program = part->program(target))
+      programs.push_back(program);
+  return programs;
+}
+
+int64_t weightBytes(const rt::Module &module) {
+  std::set<std::pair<uint64_t, uint64_t>> seen; // several segments may read a weight
+  int64_t bytes = 0;
+  for (const rt::Module *part : partsOf(module))
+    if (part->table().weights())
+      for (const auto *weight : *part->table().weights())
+        if (!module.flow() ||
+            seen.emplace(weight->data()->offset(), weight->data()->bytes()).second)
+          bytes += static_cast<int64_t>(weight->data()->bytes());
+  return bytes;
 }
 
 const char *nameOf(schema::Target target) { return target == schema::Target::cpu ? "cpu" : "cuda"; }
@@ -103,10 +128,10 @@ std::vector<const schema::Kernel *> findKernels(const schema::Program &program,
   return ofRuns.empty() ? others : ofRuns;
 }
 
-std::string linesOf(const schema::Program &program, const std::string &name) {
-  if (program.kernels())
-    for (const auto *kernel : *program.kernels())
-      if (kernel->name()->str() == name)
+std::string linesOf(const std::vector<const schema::Program *> &programs, const std::string &name) {
+  for (const schema::Program *program : programs)
+    for (uint32_t i = 0; program->kernels() && i < program->kernels()->size(); ++i)
+      if (const schema::Kernel *kernel = program->kernels()->Get(i); kernel->name()->str() == name)
         return linesOf(*kernel);
   return {};
 }

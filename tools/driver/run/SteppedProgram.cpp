@@ -148,6 +148,10 @@ int SteppedProgram::open(const std::string &path, const std::string &device,
   std::shared_ptr<rt::Module> module = openPackage(path, code);
   if (!module)
     return code;
+  if (module->flow())
+    return fail(kUnsupported, "--layers: " + rt::quoted(path) +
+                                  " is cut into segments, whose number of runs the data say; "
+                                  "compare its outputs without --layers");
   if (const auto *symbols = module->table().symbols())
     for (const schema::Symbol *symbol : *symbols)
       if (symbol->counted())

@@ -67,8 +67,9 @@ int TimedModel::open(const std::string &path, const DeviceOptions &device,
   if (!package)
     return code;
   bool isCpu = llvm::StringRef(dlc_context_device(session.getContext())).starts_with("cpu");
-  if (const auto *program = programOf(*package, isCpu ? schema::Target::cpu : schema::Target::cuda))
-    roles = rolesOf(*program);
+  for (const schema::Program *program :
+       programsOf(*package, isCpu ? schema::Target::cpu : schema::Target::cuda))
+    roles.merge(rolesOf(*program));
   if (int failed = session.setInputs(inputs, /*fillMissing=*/true))
     return failed;
   if (int failed = session.bind())
