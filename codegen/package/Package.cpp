@@ -88,9 +88,11 @@ LogicalResult writePackage(ModuleOp flow, ArrayRef<CompiledSegment> segments, Re
     auto part = std::make_unique<schema::ModuleT>();
     if (failed(ModuleTable(segment.module, *segment.code, readPacked, store).build(*part)))
       return failure();
-    for (auto [position, symbol] : llvm::enumerate(part->symbols))
+    for (auto [position, symbol] : llvm::enumerate(part->symbols)) {
+      symbol->read = false; // the flow gives it at each call
       if (!symbol->is_derived)
         part->given.push_back(static_cast<uint32_t>(position));
+    }
     table.segments.push_back(std::move(part));
   }
   return failure(failed(buildFlow(flow, segments, table)) || failed(write(table, store.all(), os)));

@@ -137,6 +137,7 @@ private:
                                                 llvm::ArrayRef<Value> given);
   bool importIf(NodeImport &node);
   bool importBranches(NodeImport &node, const Graph *const branches[2]);
+  bool importAssumed(NodeImport &node, const Graph &branch, mlir::AffineExpr truth);
   mlir::RankedTensorType typeOfEither(NodeImport &node, mlir::Value a, mlir::Value b,
                                       size_t firstSymbol);
   /// A new symbol with the ranges of `dims`, for a dim that the running model knows; null after an error.
@@ -227,6 +228,7 @@ private:
   SolvedSymbols &solved;
   bool &wantsReads; // sizes that the data say are read, and not counted
   bool isSolved = false;
+  unsigned regions = 0; // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
   llvm::SmallVector<mlir::Operation *> variables; // the ops that make them

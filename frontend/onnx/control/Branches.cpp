@@ -98,11 +98,44 @@ static SmallVector<mlir::Value> selected(NodeImport &node, dl::IfOp branch) {
   return results;
 }
 
+/// The results of the first branch, for sizes that make the condition `truth` 1: others are refused
+/// when they are known, since what follows takes tensors of one rank. So exporters write a squeeze of
+/// a dim that may be 1.
+bool Importer::importAssumed(NodeImport &node, const Graph &branch, AffineExpr truth) {
+  Frame held;
+  openGraph(node, branch, held);
+  auto found = importGraph(branch, held, {});
+  if (!found)
+    return false;
+  AffineExpr missing = dl::normalize(node.dim(1) - truth);
+  for (size_t position = 0; position < node.node.outputs.size(); ++position) {
+    if (!node.wants(position))
+      continue;
+    Item whole = itemOf((*found)[position], node);
+    if (!whole.isTensor())
+      return false;
+    dl::Dims dims = dl::getDims(whole.tensorType()), one = dims;
+    if (one.empty())
+      one.push_back(node.dim(1));
+    dl::Dims other = one;
+    other.front() = dl::normalize(other.front() + missing);
+    // Both directions: the sizes are compared, and the result has its own dims.
+    Item compared = node.expect(node.expect(node.reshape(whole, one), other), one);
+    node.set(position, node.reshape(compared, dims));
+  }
+  return !node.hasFailed();
+}
+
 /// The results of an If that are wanted, of a condition that the running model computes.
 bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) {
   Item condition = node.reshape(node.tensor(0), {});
   if (!condition.isTensor())
     return false;
+  size_t counts[] = {branches[0]->outputs.size(), branches[1]->outputs.size()};
+  if (counts[0] != counts[1] || counts[0] < node.node.outputs.size())
+    return node.fail("its branches have " + llvm::Twine(counts[0]) + " and " +
+                     llvm::Twine(counts[1]) + " results; expected " +
+                     llvm::Twine(node.node.outputs.size()) + " in each");
   size_t firstSymbol = symbols.size();
   auto draft = dl::IfOp::create(builder, node.loc, TypeRange(), condition.as<mlir::Value>());
   SmallVector<size_t> wanted;
@@ -114,16 +147,13 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
   for (int i = 0; i < 2; ++i) {
     Block *block = builder.createBlock(&draft->getRegion(i));
     builder.setInsertionPointAfter(draft);
-    RegionScope scope(*emitter, builder, block);
+    RegionScope scope(*emitter, builder, block, regions);
     Frame held;
     openGraph(node, *branches[i], held);
     held.isRegion = true;
     auto found = importGraph(*branches[i], held, {});
     if (!found)
       return false;
-    if (found->size() < node.node.outputs.size())
-      return node.fail("a branch has " + llvm::Twine(found->size()) + " results for " +
-                       llvm::Twine(node.node.outputs.size()) + " outputs");
     for (size_t position : wanted) {
       mlir::Value tensor =
           materialise((*found)[position], node.loc, "result " + quote(node.node.outputs[position]));
@@ -133,6 +163,18 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
     }
     dl::YieldOp::create(builder, node.loc, yielded[i]);
     known[i] = std::move(*found);
+  }
+  auto haveOneRank = [](const auto &pair) {
+    auto [a, b] = pair;
+    return llvm::cast<RankedTensorType>(a.getType()).getRank() ==
+           llvm::cast<RankedTensorType>(b.getType()).getRank();
+  };
+  const Known *sizes = node.known(0);
+  auto truth = sizes ? sizes->dims() : std::nullopt;
+  if (truth && truth->size() == 1 &&
+      !llvm::all_of(llvm::zip_equal(yielded[0], yielded[1]), haveOneRank)) {
+    draft.erase();
+    return importAssumed(node, *branches[0], truth->front());
   }
   SmallVector<Type> types;
   for (auto [a, b] : llvm::zip_equal(yielded[0], yielded[1])) {

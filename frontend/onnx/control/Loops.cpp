@@ -155,7 +155,7 @@ bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condi
     Block *block = builder.createBlock(&draft.getBody(), {}, arguments,
                                        SmallVector<Location>(arguments.size(), node.loc));
     builder.setInsertionPointAfter(draft);
-    RegionScope scope(*emitter, builder, block);
+    RegionScope scope(*emitter, builder, block, regions);
     auto made = build(block->getArgument(0), block->getArguments().drop_front());
     if (!made)
       return false;

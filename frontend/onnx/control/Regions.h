@@ -20,20 +20,25 @@ template <typename... Parts> std::tuple<Parts...> copied(const std::tuple<Parts 
 /// is made for sizes in it is forgotten.
 class RegionScope {
 public:
-  RegionScope(frontend::OpEmitter &emitter, mlir::OpBuilder &builder, mlir::Block *block)
-      : emitter(emitter), guard(builder), made(copied(emitter.madeForSizes())),
+  /// `depth`: how many of them there are.
+  RegionScope(frontend::OpEmitter &emitter, mlir::OpBuilder &builder, mlir::Block *block,
+              unsigned &depth)
+      : emitter(emitter), guard(builder), depth(depth), made(copied(emitter.madeForSizes())),
         readsCounts(emitter.readsCounts) {
     emitter.readsCounts = true;
+    ++depth;
     builder.setInsertionPointToEnd(block);
   }
   ~RegionScope() {
     emitter.madeForSizes() = made;
     emitter.readsCounts = readsCounts;
+    --depth;
   }
 
 private:
   frontend::OpEmitter &emitter;
   mlir::OpBuilder::InsertionGuard guard;
+  unsigned &depth;
   decltype(copied(std::declval<frontend::OpEmitter &>().madeForSizes())) made;
   bool readsCounts;
 };

@@ -81,6 +81,10 @@ static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allows
       if (!dim)
         return node.unsupported("its new shape has too many dims that vary", "");
     }
+  if (llvm::none_of(wanted, [&](AffineExpr dim) { return mayBe(dim, -1); }))
+    return true;
+  if (!node.mayMultiply(wanted))
+    return false;
   AffineExpr others = node.dim(1);
   bool hasFree = llvm::any_of(wanted, [&](AffineExpr dim) { return dl::isConstant(dim, -1); });
   dl::Dims places;
@@ -110,10 +114,11 @@ static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allows
 static bool buildReshape(NodeImport &node) {
   bool allowsZero = node.integer("allowzero", 0) != 0;
   dl::Dims dims = node.dims(0), result;
-  auto elements = node.rangeOf(dl::product(dims, node.context));
-  auto wanted = node.sizes(
-      1, "the dims of the new shape",
-      {-1, std::min(elements ? elements->max : Importer::kMostRead, Importer::kMostRead)});
+  auto elements =
+      node.known(1) ? std::nullopt : node.rangeOf(dl::product(dims, node.context));
+  auto wanted = node.sizes(1, "the dims of the new shape",
+                           {-1, std::min(elements ? elements->max : Importer::kMostRead,
+                                         Importer::kMostRead)});
   if (!wanted)
     return false;
   if (!resolveRead(node, dims, allowsZero, *wanted))
@@ -271,14 +276,17 @@ static bool buildTile(NodeImport &node) {
   if (!copies)
     return false;
   dl::Dims dims = node.dims(0);
-  bool isSymbolic = copies->size() == dims.size() && !node.known(1)->integers();
-  if (!isSymbolic) {
-    auto repeats = node.integers(1, "the repeats");
-    if (!repeats)
-      return false;
-    node.set(0, node.call("repeat", {node.tensor(0), itemList(*repeats)}));
+  bool areKnown = llvm::all_of(*copies, [](AffineExpr count) { return dl::asConstant(count).has_value(); });
+  if (areKnown) {
+    SmallVector<int64_t> repeats;
+    for (AffineExpr count : *copies)
+      repeats.push_back(*dl::asConstant(count));
+    node.set(0, node.call("repeat", {node.tensor(0), itemList(repeats)}));
     return !node.hasFailed();
   }
+  if (copies->size() != dims.size())
+    return node.fail("it has " + llvm::Twine(copies->size()) + " repeats for the " +
+                     llvm::Twine(dims.size()) + " dims of " + node.typeText(0));
   // The copies of a dim stand in a dim of their own before it.
   dl::Dims apart, spread, whole;
   for (auto [dim, count] : llvm::zip(dims, *copies)) {

@@ -205,6 +205,9 @@ bool Importer::isOfInput(AffineExpr dim) const {
 }
 
 bool Importer::solve(AffineExpr a, AffineExpr b, const std::string &why) {
+  // A branch that is not taken limits no size.
+  if (regions > 0)
+    return false;
   // With errors the model is refused anyway; with states, symbols are theirs, too.
   if (errors > 0 || !states.empty() || isSolved)
     return isSolved;

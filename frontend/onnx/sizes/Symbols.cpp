@@ -198,6 +198,8 @@ bool Importer::narrow(AffineExpr size, int64_t least, const std::string &why) {
 /// and may be meant.) Needs that no range settles are checked when shapes are bound.
 void Importer::narrowForNeeds(func::FuncOp function) {
   function.walk([&](Operation *op) {
+    if (op->getParentOp() != function) // a branch that is not taken needs nothing
+      return;
     for (const dl::DimNeed &need : dl::needsOf(op)) {
       auto values = dl::rangeOf(need.size, dl::symbolRanges(module));
       // Ranges do not settle parts of tables, equal sizes, and sizes with derived symbols: the

@@ -46,7 +46,10 @@ static Status checkSymbols(const schema::Module &module) {
   for (size_t i = 0; i < sizeOf(module.symbols()); ++i) {
     const schema::Symbol &symbol = *module.symbols()->Get(i);
     std::string where = text("symbol ", quoted(symbol.name()->string_view()));
-    if ((symbol.min() < 0 && !symbol.is_derived()) || symbol.min() > symbol.max())
+    bool isGiven = module.given() && std::find(module.given()->begin(), module.given()->end(), i) !=
+                                         module.given()->end();
+    bool mayBeNegative = symbol.is_derived() || symbol.read() || isGiven;
+    if ((symbol.min() < 0 && !mayBeNegative) || symbol.min() > symbol.max())
       return refuseModule(where, "expected a range of non-negative values, got ", symbol.min(),
                           "..", symbol.max());
     int64_t largest;
