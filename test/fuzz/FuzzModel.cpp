@@ -5,6 +5,7 @@
 // accepted is bound to shapes and planned, but never run: its code may be anything.
 //===----------------------------------------------------------------------------------------------===//
 #include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/flow/FlowPlan.h"
 #include "runtime/core/package/Hash.h"
 #include "runtime/core/package/ModuleVerifier.h"
 #include "runtime/core/package/Plan.h"
@@ -59,6 +60,24 @@ static std::vector<rt::Dims> dimsOf(const rt::Module &module, bool largest) {
   return all;
 }
 
+/// Binds the shapes of the smallest and of the largest inputs, and plans the programs under them.
+static void plan(const rt::Module &module) {
+  for (bool largest : {false, true}) {
+    std::vector<int64_t> given;
+    for (uint32_t i = 0; module.table().given() && i < module.table().given()->size(); ++i) {
+      const auto *symbol = module.table().symbols()->Get(module.table().given()->Get(i));
+      given.push_back(largest ? symbol->max() : symbol->min());
+    }
+    auto binding = rt::bindShapes(module, dimsOf(module, largest), given);
+    if (binding.failed() || !module.table().programs())
+      continue;
+    for (const schema::Program *program : *module.table().programs())
+      for (rt::Phase phase : {rt::Phase::init, rt::Phase::main})
+        for (rt::Interface interface : {rt::Interface::callerMemory, rt::Interface::arena})
+          (void)rt::planProgram(*program, binding->values, phase, interface).failed();
+  }
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Aligned as a mapped file is.
   std::vector<uint64_t> storage((size + 7) / 8);
@@ -71,17 +90,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz::demand(loaded.status().message().size() > 10, "an error that says what is wrong");
     return 0;
   }
-  const rt::Module &module = **loaded;
-  for (bool largest : {false, true}) {
-    auto binding = rt::bindShapes(module, dimsOf(module, largest));
-    if (binding.failed())
-      continue;
-    if (module.flow())
-      continue;
-    for (const schema::Program *program : *module.table().programs())
-      for (rt::Phase phase : {rt::Phase::init, rt::Phase::main})
-        for (rt::Interface interface : {rt::Interface::callerMemory, rt::Interface::arena})
-          (void)rt::planProgram(*program, binding->values, phase, interface).failed();
+  plan(**loaded);
+  if (const schema::Flow *flow = (*loaded)->flow()) {
+    auto count = [](const auto *list) { return list ? list->size() : 0; };
+    const schema::Module &table = (*loaded)->table();
+    (void)rt::planFlow(*flow, count(table.inputs()) + count(table.states()));
+    for (const auto &segment : (*loaded)->segments())
+      plan(*segment);
   }
   return 0;
 }
