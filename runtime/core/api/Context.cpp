@@ -212,7 +212,10 @@ Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> 
 Status Context::performFlow(const Binding &binding, const std::vector<CallerArray> &inputs,
                             const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
   DLC_TRY(flow->run(argumentsOf(inputs), {}));
-  DLC_TRY(kept.deliver(*owner, binding, *flow, outputs, dims));
+  Status status = kept.deliver(*owner, binding, *flow, outputs, dims);
+  if (Status copied = flow->synchronize(); !status.failed())
+    status = copied;
+  DLC_TRY(status);
   flow->commitStates();
   return {};
 }

@@ -77,9 +77,8 @@ Status FlowRunner::run(const std::vector<Argument> &inputs,
     status = {DLC_DEVICE, "out of memory"};
   }
   // Also after a failure: nothing may read the caller's memory after this call.
-  for (const auto &segment : segments)
-    if (Status ended = segment->device().synchronize(); !status.failed())
-      status = ended;
+  if (Status ended = synchronize(); !status.failed())
+    status = ended;
   for (TensorRef &slot : slots)
     slot.reset();
   callInputs.clear();
@@ -164,6 +163,14 @@ void FlowRunner::commitStates() {
   if (!nextStates.empty())
     states = std::move(nextStates);
   nextStates.clear();
+}
+
+Status FlowRunner::synchronize() {
+  Status status;
+  for (const auto &segment : segments)
+    if (Status ended = segment->device().synchronize(); !status.failed())
+      status = ended;
+  return status;
 }
 
 //===- Steps ------------------------------------------------------------------------------------===//

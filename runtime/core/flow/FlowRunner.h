@@ -37,6 +37,8 @@ public:
   Status copy(Argument target, Argument source, size_t bytes) override {
     return device0().copy(target, source, bytes);
   }
+  /// Waits for the calls and copies in the stream.
+  Status synchronize() override;
   const std::string &device() const override { return device0().device(); }
   dlc_memory_info memory() const override;
   std::string remarks() const override;
