@@ -300,9 +300,14 @@ TEST(Flow, StepsCostLittle) {
       fastest(empty, [&](FlowRun &run) { return run.run({tensor(DLC_I64, {}, thousand)}); });
   FlowRun calls(sumsFlow().file());
   double called = fastest(calls, [&](FlowRun &run) { return runSums(run, 1000, 0); });
+  FlowPackage reads = sumsFlow();
+  reads.read(1, 3, reads.number()); // the sum of each step
+  FlowRun reading(reads.file());
+  double read = fastest(reading, [&](FlowRun &run) { return runSums(run, 1000, 0); });
   std::printf("1000 steps of an empty body: %.1f us; of a body that calls a segment and stacks its "
-              "output: %.1f us\n",
-              loop, called);
+              "output: %.1f us; that also reads it: %.1f us\n",
+              loop, called, read);
   EXPECT_LT(loop, 5000);
   EXPECT_LT(called, 50000);
+  EXPECT_LT(read, 55000);
 }
