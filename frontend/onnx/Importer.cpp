@@ -8,6 +8,7 @@
 #include "frontend/arrays/SafetensorsFile.h"
 #include "frontend/onnx/Import.h"
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/control/Regions.h"
 #include "frontend/onnx/read/NodeOrder.h"
 #include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLDialect.h"
@@ -26,9 +27,9 @@ namespace dlc::onnx {
 using frontend::quote;
 
 Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module, size_t maxNodes,
-                   SolvedSymbols &solved, bool &wantsReads)
+                   ImportAttempt &attempt)
     : file(file), options(options), module(module), context(module.getContext()), builder(context),
-      maxNodes(maxNodes), solved(solved), wantsReads(wantsReads) {}
+      maxNodes(maxNodes), attempt(attempt), solved(attempt.solved) {}
 
 void Importer::error(const llvm::Twine &message) {
   if (isSolved) // this attempt is void
@@ -231,7 +232,7 @@ bool Importer::declareInputs(func::FuncOp function) {
   if (errors == 0 && !applyGivenShapes(function))
     return false;
   emitter = std::make_unique<frontend::OpEmitter>(builder, symbols, module);
-  emitter->readsCounts = wantsReads;
+  emitter->readsCounts = attempt.readsSizes;
   emitter->narrow = [this](Location loc, const dl::RangeNeed &need) {
     auto node = llvm::dyn_cast<NameLoc>(loc);
     return narrow(need.size, need.least, (node ? node.getName().str() + " " : "") + need.what);
@@ -252,7 +253,10 @@ Value *Importer::find(StringRef name, Frame &frame) {
       bool isWeight = value.stored && !(known(value) && value.known->numbers.size() == 1);
       if (value.tensor || isWeight)
         return &value;
-      return &(region->values[name] = value);
+      Value &copy = region->values[name] = value;
+      if (copy.sequence)
+        copy.sequence = std::make_shared<Sequence>(*copy.sequence);
+      return &copy;
     }
     if (at->isRegion && !region)
       region = at;
@@ -335,7 +339,8 @@ void Importer::importNode(const Node &node, Frame &frame) {
                          }).operator->();
   bool isFunction = function != file.model().functions.data() + file.model().functions.size();
   bool isControl = domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan");
-  if (!isFunction && !isControl && !hasRule(name, opset)) {
+  bool isOfSequences = domain.empty() && isSequenceOp(node.op);
+  if (!isFunction && !isControl && !isOfSequences && !hasRule(name, opset)) {
     import.unsupported("dlc does not import " + quote(name) + llvm::Twine(" of opset ") +
                            llvm::Twine(opset),
                        nearestRule(name, opset));
@@ -354,6 +359,8 @@ void Importer::importNode(const Node &node, Frame &frame) {
       isGood = importLoop(import) && import.allAttributesRead();
     } else if (node.op == "Scan" && domain.empty()) {
       isGood = importScan(import) && import.allAttributesRead();
+    } else if (isOfSequences) {
+      isGood = importSequenceOp(import) && import.allAttributesRead();
     } else {
       if (opset <= 6 && domain.empty())
         import.readOldAttributes();
@@ -501,6 +508,9 @@ LogicalResult Importer::run() {
   return success(errors == 0);
 }
 
+/// Dims whose ranges nobody says are not made smaller than this.
+static constexpr int64_t kSmallestLimit = 1024;
+
 namespace {
 /// What an attempt to import a model says, held back until it is known whether it counts.
 class Said {
@@ -541,36 +551,49 @@ OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportO
                                   MLIRContext &context, size_t maxNodes) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
   std::string name = file->model().graph.name.empty() ? "onnx" : file->model().graph.name.str();
-  auto attempt = [&](SolvedSymbols &solved, bool &reads, bool &hasCounts) {
+  struct Outcome {
+    OwningOpRef<ModuleOp> module;
+    bool hasCounts, isTooLarge;
+  };
+  auto tryWith = [&](ImportAttempt &attempt) -> Outcome {
     while (true) {
       OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context), name);
-      Importer importer(*file, options, *module, maxNodes, solved, reads);
+      Importer importer(*file, options, *module, maxNodes, attempt);
       bool isGood = succeeded(importer.run());
       // An attempt that solved something leaves fewer sizes or symbols than the one before.
-      if (importer.hasSolved())
-        continue;
-      hasCounts = importer.hasCounts();
-      return isGood ? std::move(module) : OwningOpRef<ModuleOp>();
+      if (!importer.hasSolved())
+        return {isGood ? std::move(module) : OwningOpRef<ModuleOp>(), importer.hasCounts(),
+                importer.isTooLarge()};
     }
   };
-  // Counted sizes serve where each op takes them and nothing else is read; else they are read.
+  // Counted sizes serve where each op takes them and nothing else is read; else they are read. Dims
+  // are smaller where tensors would have too many elements. What the first attempt says counts if
+  // none of the others is better.
   auto importWith = [&](SolvedSymbols solved) -> OwningOpRef<ModuleOp> {
+    ImportAttempt attempt{std::move(solved)};
     Said first(context, options.fault);
-    bool reads = false, hasCounts = false;
-    OwningOpRef<ModuleOp> module = attempt(solved, reads, hasCounts);
+    Outcome outcome = tryWith(attempt);
     first.stop();
-    if (hasCounts && !reads && (!module || dl::hasFlow(*module))) {
-      Said second(context, options.fault);
-      reads = true;
-      OwningOpRef<ModuleOp> again = attempt(solved, reads, hasCounts);
-      second.stop();
-      if (again || module) {
-        second.say();
-        return again;
+    while (true) {
+      bool mayRead = outcome.hasCounts && !attempt.readsSizes &&
+                     (!outcome.module || dl::hasFlow(*outcome.module));
+      bool mayShrink = !outcome.module && outcome.isTooLarge && attempt.largestDim > kSmallestLimit;
+      if (!mayRead && !mayShrink) {
+        first.say();
+        return std::move(outcome.module);
+      }
+      attempt.readsSizes |= mayRead;
+      if (mayShrink)
+        attempt.largestDim /= 8;
+      bool isNeeded = outcome.module.get() != nullptr; // it cannot be cut as it is
+      Said next(context, options.fault);
+      outcome = tryWith(attempt);
+      next.stop();
+      if (outcome.module || isNeeded) {
+        next.say();
+        return std::move(outcome.module);
       }
     }
-    first.say();
-    return module;
   };
   // Signals are longer than other dims. Where a model multiplies such lengths beyond what tensors
   // may have, they are as other dims.

@@ -37,6 +37,13 @@ struct Frame {
 
 class NodeImport;
 
+/// How a model is imported, and what earlier attempts found out about it.
+struct ImportAttempt {
+  SolvedSymbols solved;
+  bool readsSizes = false; ///< sizes that the data say are read, and not counted
+  int64_t largestDim = frontend::kDefaultDimMax; ///< of a dim whose range nobody says
+};
+
 class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
@@ -45,13 +52,14 @@ public:
   static constexpr int64_t kMaxSteps = 256;      // of a Loop or Scan, each of which is written out
   static constexpr int64_t kMostUnrolled = 8192; // nodes of its body in all steps
   static constexpr int64_t kMostRead = 65536;    // sizes that the running model says, at most
-  static constexpr size_t kCallsPerNode = 4;     // of functions of the language, on average
+  static constexpr int64_t kMostElements = int64_t(1) << 40; // of all tensors of a sequence
+  static constexpr size_t kCallsPerNode = 4;   // of functions of the language, on average
   static constexpr size_t kDerivedPerNode = 4; // ops that Gradients go through or make, on average
 
-  /// `maxNodes`: see onnx::importModel. `solved` holds what earlier attempts found out about the
-  /// symbols; hasSolved tells that this attempt added to it.
+  /// `maxNodes`: see onnx::importModel. hasSolved tells that this attempt found out more than
+  /// `attempt` held.
   Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes,
-           SolvedSymbols &solved, bool &wantsReads);
+           ImportAttempt &attempt);
   /// Builds `func.func @forward`. Every error has been reported.
   mlir::LogicalResult run();
 
@@ -70,6 +78,13 @@ public:
   /// Looks for sizes that make `a` and `b` equal, for the reason `why`. Where some are found, they
   /// are noted, the rest of this attempt is void, and the result is true.
   bool solve(mlir::AffineExpr a, mlir::AffineExpr b, const std::string &why);
+  /// Whether a tensor was refused that would fit if dims were smaller whose ranges nobody says.
+  bool isTooLarge() const { return emitter && emitter->sawTooLarge; }
+  /// Whether `dim` is a symbol that the running model reads.
+  bool isRead(mlir::AffineExpr dim) const {
+    auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(dim);
+    return symbol && symbols[symbol.getPosition()].isRead;
+  }
   bool hasStates() const { return !states.empty(); }
   /// Whether sizes are counted that could be read.
   bool hasCounts() const { return emitter && emitter->countedSizes() > 0; }
@@ -150,6 +165,9 @@ private:
   std::optional<bool> truthOf(Value &value);
   std::optional<bool> unrollLoop(NodeImport &node, const Loop &loop);
   bool importWhile(NodeImport &node, Loop &loop);
+  bool flatten(NodeImport &node, Value &value, const Sequence *like,
+               llvm::SmallVectorImpl<mlir::Value> &tensors);
+  std::optional<std::vector<Value>> resultsOfStep(NodeImport &node, const Loop &loop);
   std::optional<llvm::SmallVector<mlir::Value>> importBody(NodeImport &node, const Graph &graph,
                                                            llvm::ArrayRef<Value> given,
                                                            std::optional<bool> &goesOn);
@@ -163,10 +181,29 @@ private:
   /// Erases the ops after `before` (null: all) up to where the next one goes, but for weights.
   void dropOpsAfter(mlir::Operation *before);
   /// The model is to be imported again, with sizes read that were counted. False.
-  bool readCounts() { return isSolved = wantsReads = true, false; }
+  bool readCounts() { return isSolved = attempt.readsSizes = true, false; }
   /// A loop over the bags of PyTorch's EmbeddingBag; nothing where it is another.
   std::optional<bool> importEmbeddingBags(NodeImport &node, const Graph &body);
   bool importScan(NodeImport &node);
+  /// An op on sequences or optionals: isSequenceOp holds for it.
+  bool importSequenceOp(NodeImport &node);
+  /// The sequence that an input holds; null, reported, where it holds none.
+  std::shared_ptr<Sequence> sequenceOf(NodeImport &node, size_t input);
+  /// The tensors of a sequence that is not listed any more: data and shapes. `like` gives the rank of
+  /// elements where there are none. Nothing after an error.
+  std::optional<std::pair<Item, Item>> encoded(NodeImport &node, Sequence &sequence,
+                                               const Sequence *like = nullptr);
+  Item elementAt(NodeImport &node, Sequence &sequence, Item position);
+  bool setElements(NodeImport &node, Sequence &sequence, Item position, Item inserted,
+                   bool isErased, Sequence &result);
+  bool importSequenceAt(NodeImport &node);
+  bool importSequenceInsert(NodeImport &node);
+  bool importSequenceErase(NodeImport &node);
+  bool importSequenceLength(NodeImport &node);
+  bool importSplit(NodeImport &node);
+  bool importJoin(NodeImport &node);
+  Item joined(NodeImport &node, Sequence &sequence, int64_t axis, bool isNew);
+  bool importSequenceMap(NodeImport &node);
   struct Scan;
   bool importScanLoop(NodeImport &node, const Scan &scan);
   bool countStep(NodeImport &node, int64_t steps);
@@ -225,9 +262,10 @@ private:
   };
   std::vector<Bounds> bounds;
   std::vector<std::string> unsupported; // nodes, in the words of the report
+  ImportAttempt &attempt;
   SolvedSymbols &solved;
-  bool &wantsReads; // sizes that the data say are read, and not counted
   bool isSolved = false;
+  std::vector<std::unique_ptr<mlir::Block>> kindBlock; // whose arguments say what a loop will carry
   unsigned regions = 0; // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
@@ -267,9 +305,12 @@ public:
   }
   /// The sizes that an input holds, integers: known ones, or else symbols in `range` that the running
   /// model reads. Where `clamps`, numbers beyond the range are its ends. Nothing, reported, where they
-  /// are no integers or too many; `what`: "the new shape".
+  /// are no integers or too many; `what`: "the new shape". There are `expected` of them where their
+  /// number follows from something else.
   std::optional<dl::Dims> sizes(size_t input, llvm::StringRef what, dl::Range range,
-                                bool clamps = false);
+                                bool clamps = false, std::optional<int64_t> expected = {});
+  /// A number of 0 to `most` that the running model computes, as a symbol; null after an error.
+  mlir::AffineExpr readSize(Item number, int64_t most);
   /// The integers of an input that must be known; nothing, reported, where they are not. `what`: "the axes".
   std::optional<llvm::SmallVector<int64_t>> integers(size_t input, llvm::StringRef what);
 

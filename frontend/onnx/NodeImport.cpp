@@ -104,7 +104,7 @@ std::optional<SmallVector<int64_t>> NodeImport::integers(size_t input, StringRef
 }
 
 std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Range range,
-                                          bool clamps) {
+                                          bool clamps, std::optional<int64_t> expected) {
   if (!has(input)) {
     fail("it needs its input " + llvm::Twine(input));
     return std::nullopt;
@@ -117,7 +117,8 @@ std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Rang
   }
   constexpr int64_t kMostSizes = 64;
   auto given = type(input);
-  int64_t count = given.hasStaticShape() ? given.getNumElements() : kMostSizes + 1;
+  int64_t count =
+      given.hasStaticShape() ? given.getNumElements() : expected.value_or(kMostSizes + 1);
   if (failed)
     return std::nullopt;
   if (!isa<IntegerType>(given.getElementType()) || given.getRank() > 1 || count > kMostSizes ||
@@ -130,7 +131,8 @@ std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Rang
                           " integers, whose number is known at import");
     return std::nullopt;
   }
-  Item numbers = cast(reshape(tensor(input), {dim(count)}), builder.getI64Type());
+  Item list = given.hasStaticShape() ? tensor(input) : expect(tensor(input), {dim(count)});
+  Item numbers = cast(reshape(list, {dim(count)}), builder.getI64Type());
   if (clamps)
     numbers = call("minimum", {call("maximum", {numbers, item(range.min)}), item(range.max)});
   dl::Dims made;
@@ -147,7 +149,8 @@ std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Rang
   }
   // Who reads the same tensor next shall have the same symbols.
   Value &value = *inputs[input];
-  if (!clamps && value.tensor && value.tensor.getParentBlock() == builder.getInsertionBlock()) {
+  if (!clamps && given.hasStaticShape() && value.tensor &&
+      value.tensor.getParentBlock() == builder.getInsertionBlock()) {
     Known held{given.getElementType(), SmallVector<int64_t, 4>(given.getShape()), {}};
     for (AffineExpr size : made)
       held.numbers.push_back({size});
@@ -422,6 +425,7 @@ Item NodeImport::broadcast(Item x, ArrayRef<AffineExpr> dims) {
 Item NodeImport::full(Item number, RankedTensorType type) {
   return emit([&](std::string &) {
     bool isGood = frontend::checkSize(type, importer.symbols, loc, importer.module);
+    importer.emitter->sawTooLarge |= !isGood;
     mlir::Value value = isGood ? importer.emitter->full(loc, number, type) : mlir::Value();
     return value ? Item{value, {}} : poison();
   });

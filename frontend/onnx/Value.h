@@ -8,6 +8,8 @@
 
 #include "mlir/IR/Value.h"
 
+#include <memory>
+
 namespace dlc::onnx {
 
 /// A number that is known at import: an integer or truth value as a dim, which may hold symbols, or a
@@ -41,15 +43,30 @@ struct Known {
   std::optional<llvm::SmallVector<double>> reals() const;
 };
 
+struct Sequence;
+
 /// A value of the graph: a tensor of the function, numbers that are known, an initializer that nobody has used as a tensor yet,
-/// or several of these.
+/// or several of these; or a sequence, or an optional that is empty.
 struct Value {
   mlir::Value tensor;
   std::optional<Known> known;
   const Tensor *stored = nullptr;
-  std::string name;       // of the initializer
-  bool isPoison = false;  // made by a node that was refused
-  bool isLeftOut = false; // an input of a function that its call does not give
+  std::string name;                        // of the initializer
+  bool isPoison = false;                   // made by a node that was refused
+  bool isLeftOut = false;                  // an input of a function that its call does not give
+  std::shared_ptr<Sequence> sequence = {}; // shared by nobody but copies that do not change it
+  bool isEmptyOptional = false;
+};
+
+/// A sequence of tensors of one dtype. Its elements are listed where their number is known at import;
+/// else they have one rank, and two tensors hold them: their elements one after another, and a row of
+/// dims for each.
+struct Sequence {
+  mlir::Type dtype = {};
+  std::vector<Value> elements;
+  mlir::Value data = {}, shapes = {}; // T[all], i64[n, rank]; null: listed
+
+  bool isListed() const { return !data; }
 };
 
 } // namespace dlc::onnx

@@ -200,7 +200,9 @@ Operation *OpEmitter::createOnce(OperationState &state) {
     op = builder.create(state);
   }
   auto isTooLarge = [&](Type type) {
-    return !checkSize(llvm::cast<RankedTensorType>(type), symbols, state.location, module);
+    bool fits = checkSize(llvm::cast<RankedTensorType>(type), symbols, state.location, module);
+    sawTooLarge |= !fits;
+    return !fits;
   };
   if (failed(verify(op)) || llvm::any_of(types, isTooLarge)) {
     op->erase();

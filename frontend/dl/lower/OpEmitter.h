@@ -71,6 +71,8 @@ public:
   /// Sizes that the data say are read as the model runs, in place of counted symbols: in branches
   /// and loops, and in models that have such.
   bool readsCounts = false;
+  /// Whether a tensor was refused that may have too many elements.
+  bool sawTooLarge = false;
   size_t countedSizes() const { return counts.size(); }
 
   /// The values that were made for sizes. A region begins with those around it, and after it they

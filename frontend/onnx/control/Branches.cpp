@@ -164,6 +164,8 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
     dl::YieldOp::create(builder, node.loc, yielded[i]);
     known[i] = std::move(*found);
   }
+  if (yielded[0].size() != yielded[1].size())
+    return node.fail("one of its branches gives a sequence where the other one gives a tensor");
   auto haveOneRank = [](const auto &pair) {
     auto [a, b] = pair;
     return llvm::cast<RankedTensorType>(a.getType()).getRank() ==
@@ -188,15 +190,17 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
   draft.erase();
   SmallVector<mlir::Value> results =
       areCheap(branch) ? selected(node, branch) : SmallVector<mlir::Value>(branch.getResults());
-  for (auto [position, result] : llvm::zip_equal(wanted, results)) {
+  ArrayRef<mlir::Value> left = results;
+  for (size_t position : wanted) {
     const Value &first = known[0][position], &second = known[1][position];
+    if (llvm::is_contained(left, mlir::Value()))
+      return false;
+    Value result = unflatten(first, left);
     if (first.known && second.known && first.known->shape == second.known->shape &&
         first.known->numbers == second.known->numbers && first.known->dtype == second.known->dtype)
       node.set(position, *first.known);
-    else if (result)
-      node.set(position, Item{result, {}});
     else
-      return false;
+      node.setValue(position, std::move(result));
   }
   return !node.hasFailed();
 }

@@ -100,6 +100,77 @@ std::optional<bool> Importer::unrollLoop(NodeImport &node, const Loop &loop) {
 
 //===- Loops that run -----------------------------------------------------------------------------===//
 
+/// A value as tensors of the flow: one, or the two of a sequence. False after an error.
+bool Importer::flatten(NodeImport &node, Value &value, const Sequence *like,
+                       SmallVectorImpl<mlir::Value> &tensors) {
+  if (!value.sequence) {
+    Item tensor = itemOf(value, node);
+    if (tensor.isTensor())
+      tensors.push_back(tensor.as<mlir::Value>());
+    return tensor.isTensor();
+  }
+  auto both = encoded(node, *value.sequence, like);
+  if (!both || !both->first.isTensor() || !both->second.isTensor())
+    return false;
+  tensors.push_back(both->first.as<mlir::Value>());
+  tensors.push_back(both->second.as<mlir::Value>());
+  return true;
+}
+
+Value unflatten(const Value &like, ArrayRef<mlir::Value> &tensors) {
+  Value value;
+  if (!like.sequence) {
+    value.tensor = tensors.front();
+    tensors = tensors.drop_front();
+    return value;
+  }
+  value.sequence = std::make_shared<Sequence>();
+  value.sequence->data = tensors[0];
+  value.sequence->shapes = tensors[1];
+  value.sequence->dtype = llvm::cast<RankedTensorType>(tensors[0].getType()).getElementType();
+  tensors = tensors.drop_front(2);
+  return value;
+}
+
+/// What the elements of the sequences that a loop begins with, empty, will be like: a step is built
+/// for its results, and dropped.
+std::optional<std::vector<Value>> Importer::resultsOfStep(NodeImport &node, const Loop &loop) {
+  Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
+                          ? nullptr
+                          : &*std::prev(builder.getInsertionPoint());
+  auto made = copied(emitter->madeForSizes());
+  bool readsCounts = emitter->readsCounts;
+  emitter->readsCounts = true;
+  std::vector<Value> given{knownInteger(0, builder.getI64Type()),
+                           knownInteger(1, builder.getI1Type())};
+  llvm::append_range(given, loop.initial);
+  Frame held;
+  openGraph(node, loop.body, held);
+  held.isRegion = true;
+  auto results = importGraph(loop.body, held, given);
+  std::vector<Value> kinds;
+  for (size_t i = 0; results && i < loop.states; ++i) {
+    SmallVector<mlir::Value> tensors;
+    Value &value = (*results)[1 + i];
+    if (value.sequence && !flatten(node, value, nullptr, tensors))
+      return std::nullopt;
+    ArrayRef<mlir::Value> left = tensors;
+    kinds.push_back(value.sequence ? unflatten(value, left) : Value());
+  }
+  // The types of what is dropped are kept in arguments of no block.
+  for (Value &kind : kinds)
+    if (kind.sequence) {
+      kindBlock.push_back(std::make_unique<Block>());
+      Block &block = *kindBlock.back();
+      kind.sequence->data = block.addArgument(kind.sequence->data.getType(), node.loc);
+      kind.sequence->shapes = block.addArgument(kind.sequence->shapes.getType(), node.loc);
+    }
+  dropOpsAfter(before);
+  emitter->madeForSizes() = made;
+  emitter->readsCounts = readsCounts;
+  return results ? std::optional(std::move(kinds)) : std::nullopt;
+}
+
 /// The body of a dl.while: its graph, of whose values `given` are those of the block's arguments.
 /// Returns its results as tensors; nothing after an error.
 std::optional<SmallVector<mlir::Value>> Importer::importBody(NodeImport &node, const Graph &graph,
@@ -113,11 +184,9 @@ std::optional<SmallVector<mlir::Value>> Importer::importBody(NodeImport &node, c
     return std::nullopt;
   goesOn = truthOf(found->front());
   SmallVector<mlir::Value> tensors;
-  for (Value &value : *found) {
-    tensors.push_back(materialise(value, node.loc, describe(node.node) + ": a result of its body"));
-    if (!tensors.back())
+  for (Value &value : *found)
+    if (!flatten(node, value, nullptr, tensors))
       return std::nullopt;
-  }
   return tensors;
 }
 
@@ -241,20 +310,28 @@ bool Importer::importWhile(NodeImport &node, Loop &loop) {
     condition = given.as<mlir::Value>();
   }
   SmallVector<mlir::Value> initial;
-  for (Value &value : loop.initial) {
-    Item given = itemOf(value, node);
-    if (!given.isTensor())
+  std::vector<Value> kinds(loop.states);
+  if (llvm::any_of(loop.initial, [](const Value &value) {
+        return value.sequence && value.sequence->isListed() && value.sequence->elements.empty();
+      })) {
+    auto found = resultsOfStep(node, loop);
+    if (!found)
       return false;
-    initial.push_back(given.as<mlir::Value>());
+    kinds = std::move(*found);
   }
+  for (auto [value, kind] : llvm::zip_equal(loop.initial, kinds))
+    if (!flatten(node, value, kind.sequence.get(), initial))
+      return false;
   bool isAlwaysTrue = true;
   auto build = [&](mlir::Value step,
                    ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
-    std::vector<Value> given(2 + carried.size());
+    std::vector<Value> given(2);
     given[0].tensor = step;
     given[1] = knownInteger(1, builder.getI1Type());
-    for (auto [value, argument] : llvm::zip(llvm::drop_begin(given, 2), carried))
-      value.tensor = argument;
+    SmallVector<mlir::Value> tensors(carried.begin(), carried.end());
+    ArrayRef<mlir::Value> left = tensors;
+    for (const Value &value : loop.initial)
+      given.push_back(unflatten(value, left));
     std::optional<bool> goesOn;
     auto results = importBody(node, loop.body, given, goesOn);
     if (!results)
@@ -281,9 +358,11 @@ bool Importer::importWhile(NodeImport &node, Loop &loop) {
     if (auto made = results.empty() ? dl::WhileOp() : results.front().getDefiningOp<dl::WhileOp>();
         made && trips)
       dropCondition(made);
-  for (auto [position, result] : llvm::enumerate(results))
-    if (node.wants(position))
-      node.set(position, Item{result, {}});
+  ArrayRef<mlir::Value> left = results;
+  for (size_t position = 0; !left.empty(); ++position) {
+    Value value = unflatten(position < loop.states ? loop.initial[position] : Value(), left);
+    node.setValue(position, std::move(value));
+  }
   return !node.hasFailed();
 }
 

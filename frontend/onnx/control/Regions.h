@@ -11,6 +11,11 @@ namespace dlc::onnx {
 /// The graph that the attribute `name` of a node holds; null where it has none.
 const Graph *graphOf(NodeImport &node, llvm::StringRef name);
 
+/// Takes a value that has the kind of `like` from the front of `tensors`: one, or the two of a sequence.
+Value unflatten(const Value &like, llvm::ArrayRef<mlir::Value> &tensors);
+/// Whether an op of ONNX takes or gives sequences or optionals.
+bool isSequenceOp(llvm::StringRef op);
+
 /// The values that a tuple of references refers to.
 template <typename... Parts> std::tuple<Parts...> copied(const std::tuple<Parts &...> &parts) {
   return parts;

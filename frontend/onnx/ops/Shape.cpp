@@ -71,7 +71,7 @@ static AffineExpr restOf(NodeImport &node, ArrayRef<AffineExpr> dims, ArrayRef<A
 static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allowsZero,
                         dl::Dims &wanted) {
   auto mayBe = [&](AffineExpr dim, int64_t number) {
-    auto range = dl::asConstant(dim) ? std::nullopt : node.rangeOf(dim);
+    auto range = node.importer.isRead(dim) ? node.rangeOf(dim) : std::nullopt;
     return range && range->min <= number && range->max >= number;
   };
   for (auto [position, dim] : llvm::enumerate(wanted))
@@ -114,11 +114,10 @@ static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allows
 static bool buildReshape(NodeImport &node) {
   bool allowsZero = node.integer("allowzero", 0) != 0;
   dl::Dims dims = node.dims(0), result;
-  auto elements =
-      node.known(1) ? std::nullopt : node.rangeOf(dl::product(dims, node.context));
-  auto wanted = node.sizes(1, "the dims of the new shape",
-                           {-1, std::min(elements ? elements->max : Importer::kMostRead,
-                                         Importer::kMostRead)});
+  auto elements = node.known(1) ? std::nullopt : node.rangeOf(dl::product(dims, node.context));
+  auto wanted = node.sizes(
+      1, "the dims of the new shape",
+      {-1, std::min(elements ? elements->max : Importer::kMostRead, Importer::kMostRead)});
   if (!wanted)
     return false;
   if (!resolveRead(node, dims, allowsZero, *wanted))
@@ -249,6 +248,10 @@ static bool buildExpand(NodeImport &node) {
   Item x = node.tensor(0);
   for (auto [position, dim] : llvm::enumerate(dims)) {
     AffineExpr &size = (*wanted)[lead + position];
+    if (auto range = dl::asConstant(size) ? std::nullopt : node.rangeOf(size);
+        range && range->min < 0)
+      if (AffineExpr clamped = node.larger(size, node.dim(0)))
+        size = clamped;
     if (dl::isConstant(size, 1))
       size = dim;
     if (size == dim || dl::isConstant(dim, 1))
@@ -276,7 +279,8 @@ static bool buildTile(NodeImport &node) {
   if (!copies)
     return false;
   dl::Dims dims = node.dims(0);
-  bool areKnown = llvm::all_of(*copies, [](AffineExpr count) { return dl::asConstant(count).has_value(); });
+  bool areKnown =
+      llvm::all_of(*copies, [](AffineExpr count) { return dl::asConstant(count).has_value(); });
   if (areKnown) {
     SmallVector<int64_t> repeats;
     for (AffineExpr count : *copies)
@@ -481,6 +485,10 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
 }
 
 static bool buildSlice(NodeImport &node) {
+  std::optional<int64_t> count; // of bounds, as the first list says whose length is known
+  for (size_t input = 1; node.opset >= 10 && input < node.inputCount(); ++input)
+    if (node.has(input) && !count && node.type(input).hasStaticShape())
+      count = node.type(input).getNumElements();
   auto list = [&](size_t input, StringRef name) -> std::optional<dl::Dims> {
     dl::Dims dims;
     if (node.opset < 10) {
@@ -490,7 +498,7 @@ static bool buildSlice(NodeImport &node) {
     }
     if (!node.has(input))
       return dims;
-    return node.sizes(input, ("its " + name).str(), {INT32_MIN, INT32_MAX}, /*clamps=*/true);
+    return node.sizes(input, ("its " + name).str(), {INT32_MIN, INT32_MAX}, /*clamps=*/true, count);
   };
   auto starts = list(1, "starts"), ends = list(2, "ends"), axes = list(3, "axes"),
        steps = list(4, "steps");

@@ -163,8 +163,11 @@ AffineExpr Importer::derive(dl::DerivedAttr size) {
     return {};
   auto range = dl::rangeOf(size, ranges);
   constexpr int64_t kMost = int64_t(1) << 40; // of what shapes are made of
-  if (!range || symbols.size() >= dl::kMaxDeclared || range->min < -kMost || range->max > kMost)
+  if (!range || symbols.size() >= dl::kMaxDeclared || range->min > kMost || range->max < -kMost)
     return {};
+  // What lies beyond is refused when it turns up.
+  range->min = std::max(range->min, -kMost);
+  range->max = std::min(range->max, kMost);
   std::string name = dl::stringifySizeFunction(size.getFunction()).str();
   unsigned number = 1;
   auto isTaken = [&](const std::string &name) {

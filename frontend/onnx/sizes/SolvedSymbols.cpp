@@ -184,8 +184,7 @@ SolvedSymbols lengthsOfSignals(const Model &model, MLIRContext *context) {
 //===- In the importer ----------------------------------------------------------------------------===//
 
 frontend::Symbol Importer::declaredSymbol(StringRef name, bool mayBeEmpty) const {
-  frontend::Symbol symbol{
-      name, {}, mayBeEmpty ? 0 : frontend::kDefaultDimMin, frontend::kDefaultDimMax};
+  frontend::Symbol symbol{name, {}, mayBeEmpty ? 0 : frontend::kDefaultDimMin, attempt.largestDim};
   auto known = solved.find(name);
   if (known == solved.end())
     return symbol;

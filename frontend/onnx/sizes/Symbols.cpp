@@ -217,6 +217,10 @@ void Importer::narrowForNeeds(func::FuncOp function) {
 /// Tells which symbols have other ranges than they would have by themselves or by the user's word,
 /// and why; and what was solved.
 void Importer::noteRanges() {
+  if (attempt.largestDim < frontend::kDefaultDimMax)
+    emitRemark(UnknownLoc::get(context)) << file.path() << ": dims are " << attempt.largestDim
+                                         << " at most, for tensors would have more than 2^56 "
+                                            "elements; --max-shapes gives other limits";
   for (const auto &[name, known] : solved)
     if (!known.note.empty())
       emitRemark(UnknownLoc::get(context))

@@ -111,7 +111,35 @@ static unsigned countSymbols(ArrayRef<AffineExpr> dims) {
   return count;
 }
 
+/// A quotient of a quotient is one by both divisors: (x / 5 + 3) / 2 is (x + 15) / 10.
+static AffineExpr mergeQuotients(AffineExpr dim) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (!binary)
+    return dim;
+  AffineExpr left = mergeQuotients(binary.getLHS()), right = mergeQuotients(binary.getRHS());
+  auto divisor = asConstant(right);
+  if (binary.getKind() == AffineExprKind::FloorDiv && divisor.value_or(0) > 0) {
+    AffineExpr inner = left;
+    int64_t added = 0;
+    if (auto sum = dyn_cast<AffineBinaryOpExpr>(left);
+        sum && sum.getKind() == AffineExprKind::Add && asConstant(sum.getRHS())) {
+      inner = sum.getLHS();
+      added = *asConstant(sum.getRHS());
+    }
+    auto quotient = dyn_cast<AffineBinaryOpExpr>(inner);
+    auto first = quotient && quotient.getKind() == AffineExprKind::FloorDiv
+                     ? asConstant(quotient.getRHS())
+                     : std::nullopt;
+    int64_t both = 0, moved = 0;
+    if (first.value_or(0) > 0 && !llvm::MulOverflow(*first, *divisor, both) &&
+        !llvm::MulOverflow(added, *first, moved))
+      return mergeQuotients((quotient.getLHS() + moved).floorDiv(both));
+  }
+  return getAffineBinaryOpExpr(binary.getKind(), left, right);
+}
+
 Dim normalize(AffineExpr dim) {
+  dim = mergeQuotients(dim);
   AffineExpr simple = isNonlinear(dim) ? dim : simplifyAffineExpr(dim, 0, countSymbols(dim));
   if (!isNonlinear(simple))
     return simple;

@@ -71,8 +71,13 @@ private:
     int64_t needed;
     bool exact = planned.storage == Storage::input || planned.storage == Storage::output ||
                  planned.storage == Storage::state;
-    if (isPlanned(planned.storage) && (!neededBytes(buffer, needed) || planned.bytes < needed ||
-                                       (exact && planned.root == i && planned.bytes != needed)))
+    bool fits =
+        !isPlanned(planned.storage) || (neededBytes(buffer, needed) && planned.bytes >= needed &&
+                                        (!exact || planned.root != i || planned.bytes == needed));
+    // A view whose dims depend on symbols is of the main program alone: its dims are not known yet.
+    bool isLater = phase == Phase::init && planned.root != i;
+    unfit.push_back(!fits && isLater);
+    if (!fits && !isLater)
       return malformed("buffer ", i, ": its size, ", planned.bytes,
                        " bytes, does not fit its dims");
     plan.buffers.push_back(planned);
@@ -241,6 +246,8 @@ private:
       const schema::Arg &arg = *launch.args()->Get(i);
       bool isBuffer = arg.kind() == schema::ArgKind::buffer;
       command.args.push_back({isBuffer, isBuffer ? int64_t(arg.index()) : values[arg.index()]});
+      if (isBuffer && unfit[arg.index()])
+        return malformed(name, "buffer ", arg.index(), ": its size does not fit its dims");
       if (isBuffer && plan.buffers[arg.index()].storage == Storage::exchange)
         plan.exchangeBytes = std::max(plan.exchangeBytes, plan.buffers[arg.index()].bytes);
     }
@@ -337,6 +344,7 @@ private:
   VariantUse variants;
   Plan plan;
   uint32_t inChain = 0;            ///< launches that are still to come of the last chain
+  std::vector<bool> unfit;         ///< by buffer: views that no init command may name
   std::vector<uint32_t> firstUses; ///< by buffer: the first init command that uses a temporary
 };
 
