@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Frontend.h"
 
+#include "frontend/HeldReports.h"
 #include "frontend/SiblingFile.h"
 #include "frontend/dl/declare/Elaborate.h"
 #include "frontend/dl/lower/Lower.h"
@@ -11,6 +12,7 @@
 #include "frontend/onnx/Import.h"
 #include "frontend/weights/WeightBinding.h"
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/control/Flow.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -58,11 +60,9 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(StringRef path,
 
 bool isOnnx(StringRef path) { return path.ends_with(".onnx"); }
 
-OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
-                                 MLIRContext &context) {
-  if (isOnnx(path))
-    return onnx::importFile(path, options, context);
-  context.loadDialect<dl::DLDialect, func::FuncDialect>();
+/// One attempt to import a .dl file.
+static OwningOpRef<ModuleOp> importText(StringRef path, const ImportOptions &options,
+                                        MLIRContext &context, CountedSizes &counted) {
   auto buffer = readSource(path, options);
   if (!buffer) {
     emitError(UnknownLoc::get(&context)) << llvm::toString(buffer.takeError());
@@ -110,10 +110,44 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
     weights = openWeights(path, *model, options, diagnostics, context);
   (*module)->setLoc(diagnostics.translate(model->name.loc));
   module->setSymName(model->name.name);
-  lowerForward(*model, weights, diagnostics, *module);
+  lowerForward(*model, weights, diagnostics, *module, counted);
   if (diagnostics.hasErrors() || failed(verify(*module)))
     return {};
   return module;
+}
+
+/// Counted sizes serve where each op takes them and no data decide what runs; else they are read. Where neither serves, the
+/// attempt of fewer errors says them.
+static OwningOpRef<ModuleOp> importText(StringRef path, const ImportOptions &options,
+                                        MLIRContext &context) {
+  SourceIndex before = options.index ? *options.index : SourceIndex();
+  HeldReports first(context, options.fault);
+  CountedSizes counted;
+  OwningOpRef<ModuleOp> module = importText(path, options, context, counted);
+  first.stop();
+  if (counted.exist && (!module || dl::hasFlow(*module))) {
+    SourceIndex found = options.index ? std::exchange(*options.index, before) : SourceIndex();
+    HeldReports second(context, options.fault);
+    CountedSizes read{/*areRead=*/true};
+    OwningOpRef<ModuleOp> again = importText(path, options, context, read);
+    second.stop();
+    if (again || module || second.errorCount() < first.errorCount()) {
+      second.say();
+      return again;
+    }
+    if (options.index)
+      *options.index = std::move(found);
+  }
+  first.say();
+  return module;
+}
+
+OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
+  if (isOnnx(path))
+    return onnx::importFile(path, options, context);
+  context.loadDialect<dl::DLDialect, func::FuncDialect>();
+  return importText(path, options, context);
 }
 
 } // namespace dlc

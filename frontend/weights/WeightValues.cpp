@@ -5,6 +5,7 @@
 #include "ir/dl/DLOps.h"
 #include "ir/dl/structure/ScaleRange.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Endian.h"
 
 using namespace mlir;
@@ -40,6 +41,14 @@ DenseF64ArrayAttr unusualMagnitudes(Type dtype, ArrayRef<uint8_t> bytes) {
                            : DenseF64ArrayAttr::get(type.getContext(), {all.least, all.most});
 }
 
+/// The first block of the function that `block` is in, whatever branches and loops are around it.
+static Block &entryAround(Block *block) {
+  auto function = dyn_cast<func::FuncOp>(block->getParentOp());
+  if (!function)
+    function = block->getParentOp()->getParentOfType<func::FuncOp>();
+  return function.front();
+}
+
 Value WeightValues::get(const Parameter &parameter) {
   auto found = weights.find(parameter.path);
   BoundWeight weight;
@@ -57,7 +66,7 @@ Value WeightValues::get(const Parameter &parameter) {
   if (last)
     builder.setInsertionPointAfter(last);
   else
-    builder.setInsertionPointToStart(builder.getInsertionBlock());
+    builder.setInsertionPointToStart(&entryAround(builder.getInsertionBlock()));
   Location loc = diagnostics.translate(parameter.loc);
   auto attribute = [&](StringRef text) {
     return text.empty() ? StringAttr() : builder.getStringAttr(text);

@@ -111,7 +111,10 @@ Item Evaluator::evaluateChecked(const Expr &expr) {
     return evaluateBinary(llvm::cast<BinaryExpr>(expr));
   case Expr::Kind::conditional: {
     const auto &conditional = llvm::cast<ConditionalExpr>(expr);
-    auto condition = evaluateCondition(*conditional.condition);
+    Item item = evaluate(*conditional.condition);
+    if (item.isTensor() && hasTensors())
+      return chooseByTensor(conditional, item);
+    auto condition = conditionOf(item, *conditional.condition);
     if (!condition)
       return poison(expr.loc);
     return evaluate(*condition ? *conditional.value : *conditional.otherwise);
@@ -346,6 +349,9 @@ Item Evaluator::evaluateAttribute(const AttributeExpr &expr) {
 }
 
 Item Evaluator::applyToTensor(UnaryOp, const Item &, llvm::SMLoc) {
+  llvm_unreachable("there are no tensors at compile time");
+}
+Item Evaluator::chooseByTensor(const ConditionalExpr &, const Item &) {
   llvm_unreachable("there are no tensors at compile time");
 }
 Item Evaluator::combineTensors(BinaryOp, const Item &, const Item &, llvm::SMLoc) {

@@ -67,6 +67,10 @@ protected:
   virtual Item applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc);
   virtual Item combineTensors(BinaryOp op, const Item &lhs, const Item &rhs, llvm::SMLoc loc);
   virtual bool hasTensors() const { return false; }
+  /// `value if condition else otherwise`, where the condition is no value known at compile time.
+  virtual Item chooseByTensor(const ConditionalExpr &expr, const Item &condition);
+  /// Python's truth of a value known at compile time; nothing, reported at `expr`, for others.
+  std::optional<bool> conditionOf(const Item &item, const Expr &expr);
 
   /// The arguments of a call; false where one of them is poison.
   bool evaluateArguments(const CallExpr &expr, llvm::SmallVectorImpl<PassedArgument> &arguments);
@@ -86,7 +90,6 @@ protected:
   void ascend() { --depth; }
 
 private:
-  std::optional<bool> conditionOf(const Item &item, const Expr &expr);
   Item evaluateChecked(const Expr &expr);
   Item evaluateUnary(const UnaryExpr &expr);
   Item evaluateBinary(const BinaryExpr &expr);

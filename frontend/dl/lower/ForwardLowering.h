@@ -1,13 +1,15 @@
 //===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, LibraryCalls.cpp,
-// Subscripts.cpp and TensorLiteral.cpp.
+// Private to Lower.cpp (the function, statements), Branches.cpp, Loops.cpp, Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp,
+// LibraryCalls.cpp, Subscripts.cpp and TensorLiteral.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
 
+#include "frontend/dl/lower/AssignedNames.h"
 #include "frontend/dl/lower/LayerCalls.h"
+#include "frontend/dl/lower/Regions.h"
 
 #include <map>
 
@@ -23,10 +25,11 @@ public:
                   mlir::ModuleOp module)
       : Evaluator(diagnostics, module.getContext(), model.root().scope, model.budget), model(model),
         builder(module.getContext(), &listener), emitter(builder, model.symbols, module),
+        regions(emitter, builder, model.symbols, module),
         functions(emitter, diagnostics, libraryCall()),
         layers(builder, emitter, weights, diagnostics, libraryCall()), module(module) {}
 
-  void run();
+  void run(CountedSizes &counted);
 
 protected:
   Item evaluateName(const NameExpr &expr) override;
@@ -36,18 +39,27 @@ protected:
   Item applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc) override;
   Item combineTensors(BinaryOp op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) override;
   bool hasTensors() const override { return true; }
+  Item chooseByTensor(const ConditionalExpr &expr, const Item &condition) override;
 
 private:
   struct Binding {
     Item item;
     llvm::SMLoc loc;
+    llvm::SmallVector<llvm::SMLoc, 0> others = {}; // that assign to it too, in branches and loops
+  };
+  using Values = llvm::MapVector<llvm::StringRef, Binding>;
+  /// Why a name has no value after a branch or loop, in words that follow the name.
+  struct Lost {
+    std::string why;
+    llvm::SMLoc loc; // of the branch or loop
   };
   /// One evaluation of a forward.
   struct Frame {
     Instance *instance;
-    llvm::MapVector<llvm::StringRef, Binding> values;
+    Values values;
     bool isLibrary = false; // of a function of the library
     bool hasFailed = false; // the function has reported an error
+    llvm::MapVector<llvm::StringRef, Lost> lost = {};
   };
   /// A value by the place that assigns to it, however often it does.
   struct Usage {
@@ -76,7 +88,7 @@ private:
   void runStatements(llvm::ArrayRef<StatementPtr> body);
   void runAssign(const AssignStatement &statement);
   void runLoop(const LoopStatement &loop);
-  void runBranch(const BranchStatement &branch);
+  void runWhile(const WhileStatement &loop);
   void assign(const Target &target, Item item);
   void assign(const Identifier &name, Item item);
   /// Makes the states of the frame's instance values of it.
@@ -89,6 +101,45 @@ private:
   void warnUnused();
   void warnUncalled();
   void warnUnusedParameters();
+
+  //===- Branches and loops that depend on data ---------------------------------------------------===//
+  using Arms = llvm::ArrayRef<BranchStatement::Arm>;
+  struct RunningLoop;
+  struct Carried;
+  struct Pairs;
+  void runBranch(const BranchStatement &branch) { runArms(branch.arms, branch.loc); }
+  void runArms(Arms arms, llvm::SMLoc loc);
+  void runTakenArm(mlir::Value condition, Arms arms, llvm::SMLoc loc);
+  /// One bool, as a tensor without dims; null, reported, where the item is none.
+  mlir::Value conditionTensor(const Item &item, llvm::SMLoc loc);
+  /// Whether a value that is `a` or `b` is one for the ops after it.
+  bool areAlike(const Item &a, const Item &b);
+  /// What `a` is, computed by the first branch of `draft`, or `b`, by the second. The items are alike.
+  std::optional<Item::List> joinBranches(dl::IfOp draft, size_t firstSymbol, const Item::List &a,
+                                         const Item::List &b);
+  /// Whether both are the same value.
+  static bool areSame(const Item &a, const Item &b);
+  void poisonAll(const AssignedNames &assigned);
+  /// A `for` over a range.
+  void runRange(const LoopStatement &loop);
+  /// A bound of a range that the model computes, as a tensor<i64>; null after an error.
+  mlir::Value boundOf(const Item &item);
+  void runSteps(RunningLoop &loop, const Item &first);
+  void planCarried(RunningLoop &loop);
+  mlir::Value startLoop(RunningLoop &loop, const Item &first,
+                        llvm::SmallVectorImpl<mlir::Value> &initial);
+  std::optional<llvm::SmallVector<mlir::Value>>
+  runStep(RunningLoop &loop, mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> arguments);
+  std::optional<llvm::SmallVector<mlir::Value>>
+  tryStep(RunningLoop &loop, mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> arguments);
+  void nextOf(RunningLoop &loop, Carried &carried, const Item &initial, const Item &inside,
+              const Item &next, llvm::SmallVectorImpl<mlir::Value> &yielded);
+  void endLoop(RunningLoop &loop, llvm::ArrayRef<mlir::Value> results);
+  /// A tensor of the item, a number or a dim of `dtype`.
+  mlir::Value tensorOf(const Item &item, mlir::Type dtype, llvm::SMLoc loc);
+  /// Reports that a name has no value after a branch or loop; false where it is not so.
+  bool reportLost(llvm::StringRef name, llvm::SMLoc loc);
+  void dropUnusedResults(mlir::func::FuncOp function);
 
   //===- Names ------------------------------------------------------------------------------------===//
   /// A local value, which counts as used; null where there is none.
@@ -169,11 +220,13 @@ private:
   OpListener listener;
   mlir::OpBuilder builder;
   OpEmitter emitter;
+  Regions regions;
   FunctionCalls functions;
   LayerCalls layers;
   mlir::ModuleOp module;
   Frame *frame = nullptr;
   unsigned blockDepth = 0;
+  unsigned stepDepth = 0; // branches and loops around that depend on data
   /// The dtype that the statement at work computes in, and that of the first floats that it read; null without.
   mlir::Type precision, firstFloat;
   llvm::MapVector<const char *, Usage> usages;

@@ -20,8 +20,10 @@ namespace dlc::frontend {
 
 bool ForwardLowering::isOver() {
   // Ops that were tried and erased have been counted too.
-  if (listener.count > kMaxOps && !isTooLarge)
-    listener.count = builder.getInsertionBlock()->getOperations().size();
+  if (listener.count > kMaxOps && !isTooLarge) {
+    listener.count = 0;
+    module.walk([&](Operation *) { ++listener.count; });
+  }
   if (listener.count > kMaxOps && !isTooLarge) {
     isTooLarge = true;
     diagnostics.error(frame->instance->decl->forward->loc)
@@ -44,6 +46,9 @@ void ForwardLowering::runStatements(ArrayRef<StatementPtr> body) {
     case Statement::Kind::loop:
       runLoop(llvm::cast<LoopStatement>(*statement));
       break;
+    case Statement::Kind::whileLoop:
+      runWhile(llvm::cast<WhileStatement>(*statement));
+      break;
     case Statement::Kind::branch:
       runBranch(llvm::cast<BranchStatement>(*statement));
       break;
@@ -63,32 +68,6 @@ void ForwardLowering::runAssign(const AssignStatement &statement) {
     item = castFloats(item, firstFloat);
   precision = Type();
   assign(statement.target, std::move(item));
-}
-
-void ForwardLowering::runLoop(const LoopStatement &loop) {
-  auto values = evaluateLoop(loop.head);
-  if (!values)
-    return;
-  const Identifier &name = loop.head.variable;
-  for (Item &value : *values) {
-    if (isOver())
-      return;
-    assign(name, std::move(value));
-    usages.erase(name.loc.getPointer()); // what only counts may go unread
-    runStatements(loop.body);
-  }
-}
-
-void ForwardLowering::runBranch(const BranchStatement &branch) {
-  for (const BranchStatement::Arm &arm : branch.arms) {
-    std::optional<bool> condition = true;
-    if (arm.condition)
-      condition = evaluateCondition(*arm.condition);
-    if (!condition)
-      return;
-    if (*condition)
-      return runStatements(arm.body);
-  }
 }
 
 void ForwardLowering::assign(const Target &target, Item item) {
@@ -118,6 +97,7 @@ void ForwardLowering::assign(const Identifier &name, Item item) {
       error.attachNote(diagnostics.translate(declared->loc)) << "declared here";
     return;
   }
+  frame->lost.erase(name.name);
   Binding &binding = frame->values[name.name] = {std::move(item), name.loc};
   auto state = frame->instance->states.find(name.name);
   if (state != frame->instance->states.end())
@@ -137,6 +117,15 @@ void ForwardLowering::bindStates() {
 
 void ForwardLowering::setState(State &state, const Item &item, llvm::SMLoc loc) {
   state.isAssigned = true;
+  if (stepDepth > 0 && !item.isPoison()) {
+    diagnostics.error(loc)
+            .append("state ", quote(state.path),
+                    " is assigned in a branch or loop that depends on data; assign the value to "
+                    "another name there, and that to the state after it")
+            .attachNote(diagnostics.translate(state.loc))
+        << "declared here";
+    return;
+  }
   if (item.isPoison() || !state.type)
     return;
   if (item.isTensor() && dl::sameShapeAndElement(item.tensorType(), state.type)) {
@@ -156,6 +145,8 @@ void ForwardLowering::setState(State &state, const Item &item, llvm::SMLoc loc) 
 
 Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool isTyped) {
   const Binding *binding = useValue(port.name.name);
+  if (!binding && reportLost(port.name.name, port.name.loc))
+    return poison(port.name.loc);
   if (!binding) {
     // A statement that would have assigned it may not have been run.
     if (isTooLarge || budget.isSpent())
@@ -197,7 +188,9 @@ Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool
   return item;
 }
 
-void ForwardLowering::run() {
+void ForwardLowering::run(CountedSizes &counted) {
+  emitter.readsCounts = counted.areRead;
+  llvm::scope_exit note([&] { counted.exist = emitter.countedSizes() > 0; });
   Frame outermost{&model.root(), {}};
   frame = &outermost;
   const ForwardDecl &forward = *model.root().decl->forward;
@@ -266,8 +259,10 @@ void ForwardLowering::run() {
       results.push_back(state.value);
   }
   function.setAllResultAttrs(resultAttributes);
-  if (results.size() == function.getNumResults())
+  if (results.size() == function.getNumResults()) {
     emitter.finish(function, diagnostics.translate(forward.loc), std::move(results));
+    dropUnusedResults(function);
+  }
   if (!diagnostics.hasErrors())
     findMixedPadding(function, [&](Operation *op, const std::string &sentence) {
       emitError(op->getLoc()) << sentence;
@@ -354,11 +349,11 @@ void ForwardLowering::warnUnusedParameters() {
 }
 
 void lowerForward(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
-                  ModuleOp module) {
+                  ModuleOp module, CountedSizes &counted) {
   if (model.sequential)
     lowerSequential(model, weights, diagnostics, module);
   else
-    ForwardLowering(model, weights, diagnostics, module).run();
+    ForwardLowering(model, weights, diagnostics, module).run(counted);
 }
 
 } // namespace dlc::frontend

@@ -24,10 +24,16 @@ struct BoundWeight {
 /// By path. Weights that are absent have been reported, and are f32.
 using BoundWeights = llvm::StringMap<BoundWeight>;
 
+/// How sizes that the data say enter a model.
+struct CountedSizes {
+  bool areRead = false; // as the model runs, in place of counted symbols (OpEmitter::readsCounts)
+  bool exist = false;   // set by lowerForward: the model has counted symbols
+};
+
 /// Adds `func.func @forward` to `module` and sets its symbols. Every error is reported; the module is of use where there was
 /// none. Marks the layers that are called.
 void lowerForward(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
-                  mlir::ModuleOp module);
+                  mlir::ModuleOp module, CountedSizes &counted);
 
 } // namespace dlc::frontend
 

@@ -14,8 +14,12 @@ const ForwardLowering::Binding *ForwardLowering::useValue(StringRef name) {
   auto value = frame->values.find(name);
   if (value == frame->values.end())
     return nullptr;
-  if (auto usage = usages.find(value->second.loc.getPointer()); usage != usages.end())
-    usage->second.isUsed = true;
+  auto use = [&](llvm::SMLoc loc) {
+    if (auto usage = usages.find(loc.getPointer()); usage != usages.end())
+      usage->second.isUsed = true;
+  };
+  use(value->second.loc);
+  llvm::for_each(value->second.others, use);
   mentionValue(name, value->second);
   return &value->second;
 }
@@ -59,6 +63,8 @@ Item ForwardLowering::unknownName(const NameExpr &expr) {
   if (!attribute.empty())
     if (auto item = valueWithAttributes(base, expr.loc))
       return attributeOf(*item, attribute, expr.name, expr.loc);
+  if (reportLost(attribute.empty() ? StringRef(expr.name) : base, expr.loc))
+    return poison(expr.loc);
   SmallVector<StringRef> known;
   for (const auto &entry : frame->values)
     known.push_back(entry.first);

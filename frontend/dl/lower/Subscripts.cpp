@@ -80,9 +80,20 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
   if (!start && !stop && step.value_or(1) == 1)
     return x;
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
-  // A dim whose size the data say is cut to what it has.
+  // A dim whose size the data say is cut to what it has, counted or read.
   bool isCut = emitter.isCounted(size) && start.value_or(0) >= 0 && stop.value_or(0) >= 0 &&
                step.value_or(1) == 1;
+  auto isRead = [&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    return symbol && model.symbols[symbol.getPosition()].isRead ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+  };
+  if (start.value_or(0) == 0 && stop.value_or(-1) >= 0 && step.value_or(1) == 1 &&
+      size.walk(isRead).wasInterrupted()) {
+    Location loc = diagnostics.translate(index.loc);
+    Value most = emitter.full(loc, {*stop, index.loc}, dl::makeTensor({}, builder.getI64Type()));
+    return emitter.head(loc, x, most, dim);
+  }
   if (!dl::asConstant(size) && !isCut) {
     // Python would clamp, by a different amount for each size.
     auto range = dl::rangeOf(size, dl::symbolRanges(module));

@@ -262,7 +262,7 @@ struct BranchMember : MemberOf<Member::Kind::branch> {
 //===- Statements of forward ----------------------------------------------------------------------===//
 
 struct Statement {
-  enum class Kind { assign, loop, branch };
+  enum class Kind { assign, loop, whileLoop, branch };
   const Kind kind;
   llvm::SMLoc loc;
   Statement(Kind kind, llvm::SMLoc loc) : kind(kind), loc(loc) {}
@@ -294,6 +294,13 @@ struct AssignStatement : StatementOf<Statement::Kind::assign> {
 struct LoopStatement : StatementOf<Statement::Kind::loop> {
   using StatementOf::StatementOf;
   LoopHead head;
+  std::vector<StatementPtr> body;
+};
+
+/// `while not_done { ... }`
+struct WhileStatement : StatementOf<Statement::Kind::whileLoop> {
+  using StatementOf::StatementOf;
+  ExprPtr condition;
   std::vector<StatementPtr> body;
 };
 

@@ -138,6 +138,8 @@ static StringRef lastName(const Target &target) {
 bool Parser::parseStatement(std::vector<StatementPtr> &body) {
   if (at(Token::litFor))
     return parseLoopStatement(body) || !(hasGaps = true);
+  if (at(Token::litWhile))
+    return parseWhileStatement(body) || !(hasGaps = true);
   if (at(Token::litIf))
     return parseBranchStatement(body) || !(hasGaps = true);
   if (!token.isName() && !at(Token::leftParen)) {
@@ -149,13 +151,9 @@ bool Parser::parseStatement(std::vector<StatementPtr> &body) {
     return false;
   }
   StringRef first = token.getSpelling();
-  if (first == "return" || first == "while") {
-    auto error = diagnostics.error(token.getLoc());
-    if (first == "return")
-      error << "there is no 'return': assign to the name of the output instead";
-    else
-      error << "there is no 'while': loops have a length known at compile time, as in 'for i in "
-               "0..12 { ... }'";
+  if (first == "return") {
+    diagnostics.error(token.getLoc())
+        << "there is no 'return': assign to the name of the output instead";
     advance();
     return false;
   }
@@ -235,6 +233,15 @@ bool Parser::parseLoopStatement(std::vector<StatementPtr> &body) {
   auto loop = std::make_unique<LoopStatement>(token.getLoc());
   advance();
   if (!parseLoopHead(loop->head) || !parseStatements(loop->body))
+    return false;
+  body.push_back(std::move(loop));
+  return true;
+}
+
+bool Parser::parseWhileStatement(std::vector<StatementPtr> &body) {
+  auto loop = std::make_unique<WhileStatement>(token.getLoc());
+  advance();
+  if (!(loop->condition = parseExpr()) || !parseStatements(loop->body))
     return false;
   body.push_back(std::move(loop));
   return true;

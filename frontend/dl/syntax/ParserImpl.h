@@ -102,6 +102,7 @@ private:
   bool atUpdate() const;
   bool parseAssignment(std::vector<StatementPtr> &body);
   bool parseLoopStatement(std::vector<StatementPtr> &body);
+  bool parseWhileStatement(std::vector<StatementPtr> &body);
   bool parseBranchStatement(std::vector<StatementPtr> &body);
   bool parseStatements(std::vector<StatementPtr> &body);
   bool parseTargets(Target &target);

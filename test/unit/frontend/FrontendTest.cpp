@@ -241,8 +241,8 @@ TEST_F(Frontend, callErrors) {
             "5:5: error: 'x.T' has no meaning: a tensor f32[N,3,8,8] is no "
             "matrix; its last two dims are exchanged by .mT\n");
   EXPECT_EQ(body("y = x if x else x", "f32[N]"),
-            "5:10: error: a condition is a tensor f32[N,3,8,8]; expected a value known at compile "
-            "time. Use where(condition, a, b) for tensors\n");
+            "5:10: error: a condition is a tensor f32[N,3,8,8]; expected one bool, as any(x) or "
+            "all(x) give it. Use where(condition, a, b) to choose among elements\n");
   EXPECT_EQ(
       body("y = cat(())", "f32[N]"),
       "5:9: error: argument 'tensors' of 'cat' is a list of 0; expected at least one tensor\n");

@@ -479,9 +479,10 @@ TEST(Parser, saysWhatItExpectsInStatements) {
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny[:, 0] = x\n}\n}"),
             "4:2: error: a part of a tensor cannot be assigned to; write 'y = update_slice(y, dim, "
             "start, part)'\n");
-  EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\nwhile x { y = x }\n}\n}"),
-            "4:1: error: there is no 'while': loops have a length known at compile time, as in "
-            "'for i in 0..12 { ... }'\n");
+  EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\nwhile { y = x }\n}\n}"),
+            "4:7: error: expected an expression, got '{'\n");
+  EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\nwhile x y = x\n}\n}"),
+            "4:9: error: expected '{' before the statements, got 'y'\n");
   EXPECT_EQ(
       errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny = [x x]\n}\n}"),
       "4:8: error: expected ',' or ']' after an element, got 'x'\n4:5: note: to match this [\n");

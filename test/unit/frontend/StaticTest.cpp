@@ -147,8 +147,8 @@ TEST_F(Static, operatorsOfTensors) {
   EXPECT_EQ(body("y = x[..., ...]", "f32[N]"),
             "5:12: error: a second '...'; expected at most one\n");
   EXPECT_EQ(body("y = x if _b else _i", "f32[N]"),
-            "5:10: error: a condition is a tensor bool[4]; expected a value known at compile time. "
-            "Use where(condition, a, b) for tensors\n");
+            "5:10: error: a condition is a tensor bool[4]; expected one bool, as any(x) or all(x) "
+            "give it. Use where(condition, a, b) to choose among elements\n");
   EXPECT_EQ(
       body("y = reshape(x, size(x, 0), x.shape[1], size(x, -1) * 8)", "f32[N,3,64]").substr(0, 11),
       "dl.reshape ");
@@ -168,9 +168,10 @@ TEST_F(Static, operatorsOfTensors) {
             "5:10: error: a loop is over the integer 3; expected a range such as 0..12, a list or "
             "a list of layers\n4:79: error: output 'y' is never assigned; assign to it in "
             "'forward', as in 'y = x'\n");
-  EXPECT_EQ(body("for i in 0..N { y = x }", "f32[N]"),
-            "5:13: error: a bound of a loop is the dim N; expected an integer\n4:79: error: output "
-            "'y' is never assigned; assign to it in 'forward', as in 'y = x'\n");
+  EXPECT_EQ(body("for i in 0..2.5 { y = x }", "f32[N]"),
+            "5:13: error: a bound of a loop is the number 2.5; expected an integer\n");
+  EXPECT_EQ(body("for i in 0.._b { y = x }", "f32[N]"),
+            "5:13: error: a bound of a loop is a tensor bool[4]; expected an integer\n");
   EXPECT_EQ(body("a, b = x\ny = x", "f32[N,3,8,8]"),
             "5:1: error: 2 names for a tensor f32[N,3,8,8]; expected one name for each result\n");
 }
