@@ -51,7 +51,7 @@ std::vector<Word> scanWords(StringRef text, Diagnostics &diagnostics) {
 
 /// Words that join expressions; they are names nowhere that it would matter for the layout.
 static bool isOperatorWord(const Word &word) {
-  return is_contained({"and", "or", "not", "if", "else", "for", "in"}, word.text);
+  return is_contained({"and", "or", "not", "if", "else", "for", "while", "in"}, word.text);
 }
 
 /// Whether an operand may end with the word, so that an operator behind it has two operands.

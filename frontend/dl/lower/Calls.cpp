@@ -95,7 +95,7 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
   if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
     return Item(arguments[0].value).at(expr.loc);
   bool isKnown = isKnownFunction(name);
-  bool isOfSizes = name == "size" || name == "padded" || name == "head";
+  bool isOfSizes = name == "size" || name == "padded" || name == "head" || name == "dim_of";
   bool isOfLibrary = frame->isLibrary && isLibraryOnly(name);
   if (!isKnown && !isCompileTimeFunction(name) && !isOfSizes && !isOfLibrary && name != "tensor")
     return unknownCallee(expr, name);
@@ -104,6 +104,8 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
     return poison(expr.loc);
   if (name == "size")
     return callSize(expr.loc, arguments);
+  if (name == "dim_of")
+    return callDimOf(expr.loc, arguments);
   if (isOfSizes)
     return callHead(name, expr.loc, arguments);
   if (isOfLibrary)
@@ -150,6 +152,46 @@ Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> argumen
     return poison(loc);
   }
   return shape.as<Item::List>()[position < 0 ? position + rank : position];
+}
+
+/// `dim_of(x, most=65536, least=0)`: the dim that a tensor of one integer says while the model runs.
+Item ForwardLowering::callDimOf(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
+  auto result = bindByName("dim_of", {"x", "most", "least"}, arguments, diagnostics.module);
+  if (auto *problem = std::get_if<BindError>(&result)) {
+    diagnostics.error(problem->loc) << problem->message;
+    return poison(loc);
+  }
+  auto bound = std::get<0>(result);
+  if (bound[0] && bound[0]->value.isDim())
+    return Item(bound[0]->value).at(loc);
+  auto isOne = [&](RankedTensorType type) {
+    return !isa<FloatType>(type.getElementType()) && !type.getElementType().isInteger(1) &&
+           dl::isConstant(dl::product(dl::getDims(type), context), 1);
+  };
+  if (!bound[0] || !bound[0]->value.isTensor() || !isOne(bound[0]->value.tensorType())) {
+    diagnostics.error(bound[0] ? bound[0]->loc : loc)
+        << "'dim_of' takes a tensor of one integer, as in dim_of(n, most=64), got "
+        << (bound[0] ? describe(bound[0]->value, diagnostics.module) : std::string("no tensor"));
+    return poison(loc);
+  }
+  dl::Range range{0, Regions::kMostRead};
+  for (auto [argument, limit] : {std::pair(bound[1], &range.max), std::pair(bound[2], &range.min)})
+    if (argument && argument->value.is<int64_t>())
+      *limit = argument->value.as<int64_t>();
+    else if (argument) {
+      diagnostics.error(argument->loc)
+          << "a limit of 'dim_of' is " << describe(argument->value, diagnostics.module)
+          << "; expected an integer";
+      return poison(loc);
+    }
+  if (range.min < 0 || range.max < range.min || range.max > std::numeric_limits<int32_t>::max()) {
+    diagnostics.error(loc) << "'dim_of' is of " << range.min << " to " << range.max
+                           << "; expected 0 <= least <= most <= 2147483647";
+    return poison(loc);
+  }
+  AffineExpr dim =
+      emitter.read(diagnostics.translate(loc), bound[0]->value.as<mlir::Value>(), "dim", range);
+  return dim ? Item::dim(dim, loc) : poison(loc);
 }
 
 /// `padded(x, dim=0)`: a dim whose size the data say, as large as it may be; `head(x, count, dim=0)`: its first elements, as many as a

@@ -170,6 +170,7 @@ private:
   Item callMethod(const Method &method, const CallExpr &expr,
                   llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callSize(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  Item callDimOf(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callHead(llvm::StringRef name, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   /// `tensor([[1, 2], [3, 4]])`: numbers that are written out.
   Item callTensor(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
