@@ -45,7 +45,7 @@ std::string Body::operand(Value value, unsigned precedence, unsigned &depth, siz
   if (!isInner) {
     std::string name =
         unique(functionOf[value] + "_" + std::to_string(++counts[functionOf[value]]));
-    text += "    " + name + " = " + held.text + "\n";
+    text += indent + name + " = " + held.text + "\n";
     names[value] = name;
     pending.erase(waiting);
     return name;
@@ -122,7 +122,70 @@ void Body::line(const Line &line) {
                  : "_";
     results += (results.empty() ? "" : ", ") + name;
   }
-  text += "    " + results + " = " + made.text + "\n";
+  text += indent + (results.empty() ? "_" : results) + " = " + made.text + "\n";
+}
+
+std::string Body::nameOf(Value value, StringRef function) {
+  std::string &name = names[value];
+  if (name.empty())
+    name = unique(function.str() + "_" + std::to_string(++counts[function]));
+  return name;
+}
+
+void Body::assign(const Line &line) {
+  std::string targets, values;
+  unsigned depth = 0;
+  for (auto [value, pieces] : llvm::zip_equal(line.results, line.parts)) {
+    values += (values.empty() ? "" : ", ") + render(pieces, std::nullopt, depth);
+    targets += (targets.empty() ? "" : ", ") + nameOf(value, line.function);
+  }
+  if (line.results.size() > 1)
+    values = "(" + values + ")";
+  if (!targets.empty())
+    text += indent + targets + " = " + values + "\n";
+}
+
+void Body::control(const Line &line) {
+  unsigned depth = 0;
+  auto open = [&](const std::string &head) {
+    flush(); // once, and not in each step
+    text += indent + head + " {\n";
+    indent += "  ";
+  };
+  auto close = [&] {
+    flush();
+    indent.resize(indent.size() - 2);
+  };
+  switch (line.kind) {
+  case Line::If:
+  case Line::While: {
+    std::string condition = render(line.pieces, std::nullopt, depth);
+    for (Value result : line.results)
+      nameOf(result, line.function);
+    return open((line.kind == Line::If ? "if " : "while ") + condition);
+  }
+  case Line::For: {
+    std::string trips = render(line.pieces, std::nullopt, depth);
+    return open("for " + nameOf(line.results.front(), "step") + " in 0.." + trips);
+  }
+  case Line::Else:
+    close();
+    text += indent + "} else {\n";
+    indent += "  ";
+    return;
+  case Line::End:
+    close();
+    text += indent + "}\n";
+    return;
+  case Line::Alias:
+    for (auto [result, value] : llvm::zip_equal(line.results, line.aliased))
+      names[result] = names[value];
+    return;
+  case Line::Assign:
+    return assign(line);
+  case Line::Plain:
+    llvm_unreachable("no part of a branch or loop");
+  }
 }
 
 void Body::call(const Statement &statement) {
@@ -237,7 +300,11 @@ void Body::write(ArrayRef<Statement> statements, ArrayRef<Output> outputs) {
   llvm::DenseSet<Value> made; // by lines
   for (const Statement &statement : statements) {
     if (!statement.instance) {
-      use(program.lines[statement.line].pieces);
+      const Line &line = program.lines[statement.line];
+      use(line.pieces);
+      llvm::for_each(line.parts, use);
+      if (line.kind == Line::Assign)
+        continue;
       made.insert_range(program.lines[statement.line].results);
       continue;
     }
@@ -256,8 +323,10 @@ void Body::write(ArrayRef<Statement> statements, ArrayRef<Output> outputs) {
       loop(statements.take_front(found.length), found.carried);
     else if (statements.front().instance)
       call(statements.front());
+    else if (const Line &next = program.lines[statements.front().line]; next.kind != Line::Plain)
+      control(next);
     else
-      line(program.lines[statements.front().line]);
+      line(next);
     statements = statements.drop_front(found.length);
   }
   for (const Output &output : outputs) {

@@ -53,6 +53,10 @@ private:
   std::string expression(const Line &line, Pending &made);
   std::string operand(mlir::Value value, unsigned precedence, unsigned &depth, size_t &room);
   void line(const Line &line);
+  /// A part of a branch or loop.
+  void control(const Line &line);
+  void assign(const Line &line);
+  std::string nameOf(mlir::Value value, llvm::StringRef function);
   void call(const Statement &statement);
   void flush();
   Loop loopFrom(llvm::ArrayRef<Statement> statements) const;
@@ -67,6 +71,7 @@ private:
   llvm::MapVector<mlir::Value, Pending> pending;
   llvm::DenseMap<mlir::Value, std::string> functionOf;
   llvm::StringMap<unsigned> counts;
+  std::string indent = "    ";
 };
 
 /// "layer1.12" is "layer1" and 12.

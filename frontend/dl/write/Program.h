@@ -1,7 +1,7 @@
 //===- Program.h - An imported model on its way to text -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module becomes lines (Statements.cpp), runs of lines that repeat become blocks (Blocks.cpp), and both become text (Text.cpp).
+// A module becomes lines (Statements.cpp, Control.cpp), runs of lines that repeat become blocks (Blocks.cpp), and both become text (Text.cpp).
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
 #define DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
@@ -43,8 +43,21 @@ struct Member {
   Pieces declaration; // what stands behind the colon
 };
 
-/// A statement: `results = pieces`.
+/// A statement: `results = pieces`, or a part of a branch or loop.
 struct Line {
+  enum Kind {
+    Plain,
+    If,     // `if pieces {`, whose arms assign to the results
+    Else,   // `} else {`
+    For,    // `for results in 0..pieces {`
+    While,  // `while pieces {`
+    End,    // `}`
+    Assign, // the names of `results`, which keep theirs, become `parts`
+    Alias   // the results are called as `aliased`
+  };
+  Kind kind = Plain;
+  std::vector<Pieces> parts = {};
+  llvm::SmallVector<mlir::Value, 1> aliased = {};
   llvm::SmallVector<mlir::Value, 1> results;
   std::string function; // results are named after it
   /// Of a binary operator: its spelling, between the first two of `pieces`. Empty: `pieces` are the text.

@@ -4,11 +4,12 @@
 // Knows no op by name, but weights and what the language leaves implicit (numbers and broadcasts): how an op is written is said by
 // its signature.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/write/Statements.h"
+#include "frontend/dl/write/Reader.h"
 
 #include "frontend/dl/lower/Arguments.h"
 #include "frontend/dl/write/LayerRecovery.h"
 #include "frontend/dl/write/Scope.h"
+#include "ir/dl/base/ModuleSymbols.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -49,42 +50,6 @@ static std::string shortest(double number) {
   return text.str() + (text.contains('.') || text.contains('e') ? "" : ".0");
 }
 
-namespace {
-
-struct Reader {
-  ModuleOp module;
-  Program &program;
-  llvm::StringSet<> paths;
-  llvm::SmallBitVector counted = dl::countedSymbols(module);
-  llvm::DenseMap<unsigned, Value> counts = countsOf(module);
-  Operation *reading = nullptr; // null: the end
-
-  void read(Operation &op);
-  void declareWeight(Value weight, const Line &user, StringRef parameter);
-  /// A tensor behind what the language leaves implicit.
-  Pieces operand(Operation &user, Value value);
-  Pieces tensor(Value value);
-  /// What a number of the text stands for; empty where the value is none.
-  std::string number(Value value);
-  /// A dim; what the data say is the size of a tensor.
-  Pieces dim(AffineExpr dim);
-  /// The count of each counted symbol, by its place.
-  static llvm::DenseMap<unsigned, Value> countsOf(ModuleOp module);
-  /// The symbol that an op of counted results counts by `value`, which no call returns.
-  std::optional<unsigned> countedBy(Value value);
-  /// The size of a tensor that is a counted symbol.
-  Pieces sizeOf(unsigned symbol);
-  /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
-  void readTrim(dl::TrimOp trim);
-  Pieces attributeText(const Param &param, Attribute value);
-  Pieces dims(ArrayRef<AffineExpr> dims, StringRef name);
-  /// Whether the op can be written by this way of calling it.
-  bool fits(const Signature &signature, Operation &op);
-  void call(const Signature &signature, Operation &op, Line &line);
-};
-
-} // namespace
-
 std::string Reader::number(Value value) {
   if (auto broadcast = value.getDefiningOp<dl::BroadcastOp>())
     value = broadcast.getX();
@@ -98,6 +63,14 @@ std::string Reader::number(Value value) {
     return cast<IntegerAttr>(fill).getValue().isZero() ? "false" : "true";
   bool isUnsigned = getElementTypeOrSelf(full.getType()).isUnsignedInteger();
   return llvm::toString(cast<IntegerAttr>(fill).getValue(), /*Radix=*/10, /*Signed=*/!isUnsigned);
+}
+
+llvm::SmallBitVector symbolsOfData(ModuleOp module) {
+  llvm::SmallBitVector found = dl::countedSymbols(module);
+  for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module)))
+    if (symbol.isRead())
+      found.set(position);
+  return found;
 }
 
 llvm::DenseMap<unsigned, Value> Reader::countsOf(ModuleOp module) {
@@ -126,6 +99,8 @@ std::optional<unsigned> Reader::countedBy(Value value) {
 }
 
 Pieces Reader::sizeOf(unsigned symbol) {
+  if (auto known = sizes.find(symbol); known != sizes.end())
+    return known->second;
   AffineExpr size = getAffineSymbolExpr(symbol, module.getContext());
   dl::TrimOp first;
   module.walk([&](dl::TrimOp trim) {
@@ -160,6 +135,7 @@ Pieces Reader::dim(AffineExpr dim) {
     append(pieces, this->dim(binary.getLHS()));
     append(pieces, binary.getKind() == AffineExprKind::Add   ? " + "
                    : binary.getKind() == AffineExprKind::Mul ? " * "
+                   : binary.getKind() == AffineExprKind::Mod ? " % "
                                                              : " // ");
     append(pieces, this->dim(binary.getRHS()));
     append(pieces, ")");
@@ -465,6 +441,14 @@ void Reader::read(Operation &op) {
     return readTrim(trim);
   if (isa<dl::WeightOp, dl::FullOp, dl::BroadcastOp>(op))
     return; // where they are used
+  if (auto read = dyn_cast<dl::ReadOp>(op))
+    return noteRead(read);
+  if (auto part = dyn_cast<dl::PartOp>(op))
+    return readPart(part);
+  if (auto branch = dyn_cast<dl::IfOp>(op))
+    return readIf(branch);
+  if (auto loop = dyn_cast<dl::WhileOp>(op))
+    return readWhile(loop);
   const Signature *chosen = nullptr;
   for (const OpInfo &info : opTable())
     for (const Signature &signature : info.signatures)
@@ -479,6 +463,8 @@ void Reader::read(Operation &op) {
     llvm::append_range(line.results, op.getResults());
   for (Signature::Counted held : chosen->counted) {
     Value result = op.getResult(held.result);
+    if (Value cut = held.dim == -1 ? Value() : cutOf(op.getResult(held.result)))
+      result = cut;
     for (Operation *user : op.getResult(held.result).getUsers())
       if (auto trim = dyn_cast<dl::TrimOp>(user);
           trim && held.dim != -1 && dl::mentions(trim.getSize().getResult(0), counted))
@@ -512,15 +498,21 @@ void Reader::read(Operation &op) {
   program.lines.push_back(std::move(line));
 }
 
+void Reader::readBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    reading = &op;
+    read(op);
+    for (Value result : op.getResults())
+      noteSizes(result);
+  }
+}
+
 Program readProgram(ModuleOp module) {
   Program program;
-  Reader reader{module, program, {}};
+  Reader reader{module, program};
   auto function = *module.getOps<func::FuncOp>().begin();
   Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator()) {
-    reader.reading = &op;
-    reader.read(op);
-  }
+  reader.readBlock(body);
   reader.reading = nullptr;
   Line end; // outputs may be weights, and numbers
   end.function = "output";

@@ -12,6 +12,9 @@ namespace dlc::onnx {
 void append(Pieces &pieces, const Pieces &more);
 void append(Pieces &pieces, const llvm::Twine &text);
 
+/// The symbols that the data say, counted or read.
+llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
+
 /// "f32"
 std::string dtypeText(mlir::Type type);
 

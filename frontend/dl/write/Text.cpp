@@ -7,6 +7,7 @@
 #include "frontend/dl/write/Body.h"
 #include "frontend/dl/write/Statements.h"
 #include "ir/dl/base/DerivedSize.h"
+#include "ir/dl/control/Flow.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -169,7 +170,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
     reserved.insert(dtype);
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
     for (auto symbol : symbols.getAsRange<dl::SymbolAttr>()) {
-      if (symbol.isCounted()) // by the ops
+      if (symbol.isCounted() || symbol.isRead()) // by the ops
         continue;
       reserved.insert(symbol.getName());
       dims += "dim " + symbol.getName().str() + " = ";
@@ -180,7 +181,9 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
                 std::to_string(symbol.sizeAt(symbol.getMax())) +
                 (symbol.getStep() == 1 ? "" : " step " + std::to_string(symbol.getStep())) + "\n";
     }
-  std::vector<BlockText> blocks = findBlocks(program, reserved);
+  std::vector<BlockText> blocks; // a run of lines does not cross branches and loops
+  if (!dl::hasFlow(module))
+    blocks = findBlocks(program, reserved);
   for (const BlockText &block : blocks)
     reserved.insert(block.name);
   std::string text = "dl 1\n\n" + dims + (dims.empty() ? "" : "\n");
@@ -205,7 +208,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   std::string declarations = declarationsOf(program, statements, model);
   std::vector<Output> results;
   Operation *end = function.getBody().front().getTerminator();
-  llvm::SmallBitVector counted = dl::countedSymbols(module);
+  llvm::SmallBitVector counted = symbolsOfData(module);
   size_t state = 0;
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     auto held = function.getResultAttrOfType<StringAttr>(index, "dl.name");

@@ -1,0 +1,231 @@
+//===- Control.cpp - Branches, loops and reads as lines of the language --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/write/Reader.h"
+
+#include "ir/dl/base/ModuleSymbols.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+void Reader::noteSizes(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type)
+    return;
+  for (auto [position, dim] : llvm::enumerate(dl::getDims(type))) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+    if (!symbol || !counted.test(symbol.getPosition()) || sizes.contains(symbol.getPosition()) ||
+        !dl::symbolsOf(module)[symbol.getPosition()].isRead())
+      continue;
+    Pieces pieces;
+    append(pieces, "size(");
+    append(pieces, this->tensor(tensor));
+    append(pieces, ", " + Twine(position) + ")");
+    sizes[symbol.getPosition()] = std::move(pieces);
+  }
+}
+
+Line &Reader::add(Line::Kind kind, StringRef function) {
+  Line &line = program.lines.emplace_back();
+  line.kind = kind;
+  line.function = function.str();
+  return line;
+}
+
+/// The weights among `pieces` become members.
+void Reader::declareWeights(const Pieces &pieces, const Line &line) {
+  for (const Piece &piece : pieces)
+    if (piece.kind == Piece::Value && piece.value.getDefiningOp<dl::WeightOp>() &&
+        !program.weightMembers.contains(piece.value))
+      declareWeight(piece.value, line, {});
+}
+
+//===- Sizes --------------------------------------------------------------------------------------===//
+
+/// The size that a dl.part cuts a result of a counting op to; null where it is another one.
+static dl::ReadOp readOfCount(dl::PartOp part) {
+  Operation *op = part.getX().getDefiningOp();
+  const OpInfo *info = op ? opInfo(op->getName().getStringRef()) : nullptr;
+  if (!info || info->signatures.empty() || info->signatures.front().counted.empty())
+    return {};
+  for (Operation *user : op->getResults().back().getUsers())
+    if (auto read = dyn_cast<dl::ReadOp>(user);
+        read && read.getSize().getResult(0) == part.getLength().getResult(0))
+      return read;
+  return {};
+}
+
+Value Reader::cutOf(OpResult value) {
+  for (Operation *user : value.getUsers())
+    if (auto part = dyn_cast<dl::PartOp>(user); part && readOfCount(part))
+      return part.getY();
+  return {};
+}
+
+void Reader::readPart(dl::PartOp part) {
+  if (readOfCount(part))
+    return; // a part of the call that makes it
+  AffineExpr start = part.getStart().getResult(0), length = part.getLength().getResult(0);
+  bool isHead = dl::isConstant(start, 0);
+  Line &line = add(Line::Plain, isHead ? "head" : "narrow");
+  line.results.push_back(part.getY());
+  append(line.pieces, line.function + "(");
+  append(line.pieces, tensor(part.getX()));
+  if (isHead) {
+    append(line.pieces, ", scalar_tensor(");
+    append(line.pieces, dim(length));
+    append(line.pieces, ", dtype=i64), " + Twine(part.getDim()) + ")");
+    return;
+  }
+  append(line.pieces, ", " + Twine(part.getDim()) + ", ");
+  append(line.pieces, dim(start));
+  append(line.pieces, ", ");
+  append(line.pieces, dim(length));
+  append(line.pieces, ")");
+}
+
+void Reader::noteRead(dl::ReadOp read) {
+  unsigned position = read.getSymbol();
+  dl::SymbolAttr symbol = dl::symbolsOf(module)[position];
+  Operation *op = read.getX().getDefiningOp();
+  const OpInfo *info = op ? opInfo(op->getName().getStringRef()) : nullptr;
+  bool isCount = info && !info->signatures.empty() && !info->signatures.front().counted.empty() &&
+                 op->getResults().back() == read.getX();
+  if (isCount) // the size of the result that it cuts
+    for (OpResult result : op->getResults().drop_back())
+      if (Value cut = cutOf(result))
+        return noteSizes(cut);
+  Pieces pieces;
+  append(pieces, "dim_of(");
+  append(pieces, tensor(read.getX()));
+  append(pieces, ", most=" + Twine(symbol.getMax()) + ", least=" + Twine(symbol.getMin()) + ")");
+  sizes[position] = pieces;
+  add(Line::Plain, "dim_of").pieces = pieces; // the first call makes the dim, others share it
+}
+
+//===- Branches and loops -------------------------------------------------------------------------===//
+
+void Reader::readIf(dl::IfOp branch) {
+  Line &head = add(Line::If, "if");
+  llvm::append_range(head.results, branch.getResults());
+  head.pieces = tensor(branch.getCondition());
+  for (Region &region : branch->getRegions()) {
+    if (&region != &branch->getRegion(0))
+      add(Line::Else);
+    readBlock(region.front());
+    Line end;
+    for (auto [result, value] :
+         llvm::zip_equal(branch.getResults(), region.front().getTerminator()->getOperands())) {
+      Line &assign = add(Line::Assign, "if");
+      assign.results.push_back(result);
+      assign.parts.push_back(tensor(value));
+      declareWeights(Pieces(assign.parts.front()), end);
+    }
+  }
+  add(Line::End);
+}
+
+void Reader::readWhile(dl::WhileOp loop) {
+  // Values of the loop's own: what it carries, what it gathers, its step, and whether it goes on.
+  Line end;
+  auto set = [&](Value name, Pieces value, StringRef function) {
+    declareWeights(value, end);
+    Line &line = add(Line::Assign, function);
+    line.results.push_back(name);
+    line.parts.push_back(std::move(value));
+  };
+  auto text = [](const Twine &words) { return Pieces{{Piece::Text, words.str(), 0, {}}}; };
+  Value step = loop.getStep();
+  bool isFor = !loop.getCondition(), countsSteps = !isFor && (loop.getTrips() || !step.use_empty());
+  for (auto [argument, initial] : llvm::zip_equal(loop.getCarried(), loop.getInitial()))
+    set(argument, tensor(initial), "loop");
+  ResultRange gathered = loop.getResults().drop_front(loop.getInitial().size());
+  for (Value result : gathered) {
+    dl::Dims dims = dl::getDims(cast<RankedTensorType>(result.getType()));
+    dims.front() = dl::constantDim(0, module.getContext());
+    Pieces empty = text("zeros(");
+    append(empty, this->dims(dims, "size"));
+    append(empty, ", dtype=" + dtypeText(result.getType()) + ")");
+    set(result, empty, "all");
+  }
+  Operation *yield = loop.getBodyBlock().getTerminator();
+  Value goesOn = loop.getGoesOn();
+  if (countsSteps)
+    set(step, text("full([], 0, dtype=i64)"), "step");
+  // The name of whether the loop goes on is that of a value that nothing else names.
+  OpBuilder builder(loop);
+  Value flag;
+  if (!isFor) {
+    flag =
+        dl::FullOp::create(builder, loop.getLoc(), RankedTensorType::get({}, builder.getI1Type()),
+                           builder.getBoolAttr(true));
+    set(flag, tensor(loop.getCondition()), "goes_on");
+  }
+  Line &head = add(isFor ? Line::For : Line::While, "loop");
+  if (isFor) {
+    head.results.push_back(step);
+    head.pieces = tensor(loop.getTrips());
+  } else {
+    Pieces condition{{Piece::Value, {}, 0, flag}};
+    if (loop.getTrips()) {
+      append(condition, " & (");
+      condition.push_back({Piece::Value, {}, 0, step});
+      append(condition, " < ");
+      append(condition, tensor(loop.getTrips()));
+      append(condition, ")");
+    }
+    head.pieces = condition;
+  }
+  for (Value argument : loop.getCarried())
+    noteSizes(argument);
+  readBlock(loop.getBodyBlock());
+  reading = yield;
+  Line next;
+  next.kind = Line::Assign;
+  next.function = "loop";
+  auto also = [&](Value name, Pieces value) {
+    declareWeights(value, end);
+    next.results.push_back(name);
+    next.parts.push_back(std::move(value));
+  };
+  for (auto [argument, value] : llvm::zip_equal(loop.getCarried(), loop.getNext()))
+    if (argument != value)
+      also(argument, tensor(value));
+  for (auto [result, value] : llvm::zip_equal(gathered, loop.getGathered())) {
+    Pieces more = text("cat([");
+    more.push_back({Piece::Value, {}, 0, result});
+    append(more, ", unsqueeze(");
+    append(more, tensor(value));
+    append(more, ", 0)], 0)");
+    also(result, more);
+  }
+  if (countsSteps) {
+    Pieces more{{Piece::Value, {}, 0, step}};
+    append(more, " + 1");
+    also(step, more);
+  }
+  if (!isFor)
+    also(flag, tensor(goesOn));
+  program.lines.push_back(std::move(next));
+  add(Line::End);
+  Line &after = add(Line::Alias);
+  for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getCarried())) {
+    after.results.push_back(result);
+    after.aliased.push_back(argument);
+  }
+  // As many as steps, where their number is known before.
+  for (Value result : gathered) {
+    dl::Dims dims = dl::getDims(cast<RankedTensorType>(result.getType()));
+    if (dl::mentions(dims.front(), counted))
+      continue;
+    Pieces whole = text("expect_dims(");
+    whole.push_back({Piece::Value, {}, 0, result});
+    append(whole, ", ");
+    append(whole, this->dims(dims, "size"));
+    append(whole, ")");
+    set(result, whole, "all");
+  }
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,59 @@
+//===- Reader.h - Ops on their way to lines -------------------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to Statements.cpp (ops) and Control.cpp (branches, loops and reads).
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_ONNX_WRITE_READER_H
+#define DLC_FRONTEND_ONNX_WRITE_READER_H
+
+#include "frontend/dl/write/Statements.h"
+
+namespace dlc::onnx {
+
+struct Reader {
+  mlir::ModuleOp module;
+  Program &program;
+  llvm::StringSet<> paths = {};
+  llvm::SmallBitVector counted = symbolsOfData(module);
+  llvm::DenseMap<unsigned, mlir::Value> counts = countsOf(module);
+  llvm::DenseMap<unsigned, Pieces> sizes{}; // of symbols that are read
+  mlir::Operation *reading = nullptr;     // null: the end
+
+  void read(mlir::Operation &op);
+  void declareWeight(mlir::Value weight, const Line &user, llvm::StringRef parameter);
+  /// A tensor behind what the language leaves implicit.
+  Pieces operand(mlir::Operation &user, mlir::Value value);
+  Pieces tensor(mlir::Value value);
+  /// What a number of the text stands for; empty where the value is none.
+  std::string number(mlir::Value value);
+  /// A dim; what the data say is the size of a tensor.
+  Pieces dim(mlir::AffineExpr dim);
+  /// The count of each counted symbol, by its place.
+  static llvm::DenseMap<unsigned, mlir::Value> countsOf(mlir::ModuleOp module);
+  /// The symbol that an op of counted results counts by `value`, which no call returns.
+  std::optional<unsigned> countedBy(mlir::Value value);
+  /// The size of a tensor that is a counted symbol.
+  Pieces sizeOf(unsigned symbol);
+  /// Lets dims of a tensor be the sizes of what is read and has none yet.
+  void noteSizes(mlir::Value tensor);
+  void noteRead(dl::ReadOp read);
+  void readPart(dl::PartOp part);
+  void readIf(dl::IfOp branch);
+  void readWhile(dl::WhileOp loop);
+  void readBlock(mlir::Block &block);
+  Line &add(Line::Kind kind, llvm::StringRef function = {});
+  void declareWeights(const Pieces &pieces, const Line &line);
+  /// The result of an op that counts, as the size that is read cuts it; null where `value` is no such result.
+  mlir::Value cutOf(mlir::OpResult value);
+  /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
+  void readTrim(dl::TrimOp trim);
+  Pieces attributeText(const Param &param, mlir::Attribute value);
+  Pieces dims(llvm::ArrayRef<mlir::AffineExpr> dims, llvm::StringRef name);
+  /// Whether the op can be written by this way of calling it.
+  bool fits(const Signature &signature, mlir::Operation &op);
+  void call(const Signature &signature, mlir::Operation &op, Line &line);
+};
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_WRITE_READER_H
