@@ -567,32 +567,22 @@ OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportO
     }
   };
   // Counted sizes serve where each op takes them and nothing else is read; else they are read. Dims
-  // are smaller where tensors would have too many elements. What the first attempt says counts if
-  // none of the others is better.
+  // are smaller where tensors would have too many elements.
   auto importWith = [&](SolvedSymbols solved) -> OwningOpRef<ModuleOp> {
     ImportAttempt attempt{std::move(solved)};
-    Said first(context, options.fault);
-    Outcome outcome = tryWith(attempt);
-    first.stop();
     while (true) {
-      bool mayRead = outcome.hasCounts && !attempt.readsSizes &&
-                     (!outcome.module || dl::hasFlow(*outcome.module));
-      bool mayShrink = !outcome.module && outcome.isTooLarge && attempt.largestDim > kSmallestLimit;
+      Said said(context, options.fault);
+      auto [module, hasCounts, isTooLarge] = tryWith(attempt);
+      said.stop();
+      bool mayRead = hasCounts && !attempt.readsSizes && (!module || dl::hasFlow(*module));
+      bool mayShrink = !module && isTooLarge && attempt.largestDim > kSmallestLimit;
       if (!mayRead && !mayShrink) {
-        first.say();
-        return std::move(outcome.module);
+        said.say();
+        return std::move(module);
       }
       attempt.readsSizes |= mayRead;
       if (mayShrink)
         attempt.largestDim /= 8;
-      bool isNeeded = outcome.module.get() != nullptr; // it cannot be cut as it is
-      Said next(context, options.fault);
-      outcome = tryWith(attempt);
-      next.stop();
-      if (outcome.module || isNeeded) {
-        next.say();
-        return std::move(outcome.module);
-      }
     }
   };
   // Signals are longer than other dims. Where a model multiplies such lengths beyond what tensors

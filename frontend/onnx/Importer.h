@@ -401,6 +401,8 @@ public:
   Item expect(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
   /// Makes the dims of the inputs agree that the op needs to be equal (sizes/DimAgreement.cpp).
   void agreeOnDims();
+  /// A size that computed symbols might make negative, 0 in such a place; other sizes as they are.
+  mlir::AffineExpr atLeastZero(mlir::AffineExpr size);
   /// The smaller and the larger of two sizes, and `truth` ? `a` : `b`; null where none is known.
   mlir::AffineExpr smaller(mlir::AffineExpr a, mlir::AffineExpr b);
   mlir::AffineExpr larger(mlir::AffineExpr a, mlir::AffineExpr b);

@@ -103,62 +103,6 @@ std::optional<SmallVector<int64_t>> NodeImport::integers(size_t input, StringRef
   return found;
 }
 
-std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Range range,
-                                          bool clamps, std::optional<int64_t> expected) {
-  if (!has(input)) {
-    fail("it needs its input " + llvm::Twine(input));
-    return std::nullopt;
-  }
-  if (const Known *numbers = known(input)) {
-    auto found = numbers->dims();
-    if (!found)
-      fail(what + " are no integers");
-    return found;
-  }
-  constexpr int64_t kMostSizes = 64;
-  auto given = type(input);
-  int64_t count =
-      given.hasStaticShape() ? given.getNumElements() : expected.value_or(kMostSizes + 1);
-  if (failed)
-    return std::nullopt;
-  if (!isa<IntegerType>(given.getElementType()) || given.getRank() > 1 || count > kMostSizes ||
-      importer.hasStates()) {
-    unsupported(what + " " + quote(node.inputs[input]) + " are computed by the model as " +
-                    typeText(input),
-                importer.hasStates()
-                    ? "; a model with states needs the dims that they are made of at import"
-                    : "; dlc reads up to " + llvm::Twine(kMostSizes) +
-                          " integers, whose number is known at import");
-    return std::nullopt;
-  }
-  Item list = given.hasStaticShape() ? tensor(input) : expect(tensor(input), {dim(count)});
-  Item numbers = cast(reshape(list, {dim(count)}), builder.getI64Type());
-  if (clamps)
-    numbers = call("minimum", {call("maximum", {numbers, item(range.min)}), item(range.max)});
-  dl::Dims made;
-  for (int64_t position = 0; position < count; ++position) {
-    Item number = call("select", {numbers, item(int64_t(0)), item(position)});
-    AffineExpr size = number.isTensor()
-                          ? importer.emitter->read(loc, number.as<mlir::Value>(), "size", range)
-                          : AffineExpr();
-    if (!size) {
-      failed = true;
-      return std::nullopt;
-    }
-    made.push_back(size);
-  }
-  // Who reads the same tensor next shall have the same symbols.
-  Value &value = *inputs[input];
-  if (!clamps && given.hasStaticShape() && value.tensor &&
-      value.tensor.getParentBlock() == builder.getInsertionBlock()) {
-    Known held{given.getElementType(), SmallVector<int64_t, 4>(given.getShape()), {}};
-    for (AffineExpr size : made)
-      held.numbers.push_back({size});
-    value.known = std::move(held);
-  }
-  return made;
-}
-
 //===- Attributes ---------------------------------------------------------------------------------===//
 
 const Attribute *NodeImport::attribute(StringRef name) {

@@ -202,6 +202,8 @@ Operation *OpEmitter::createOnce(OperationState &state) {
   auto isTooLarge = [&](Type type) {
     bool fits = checkSize(llvm::cast<RankedTensorType>(type), symbols, state.location, module);
     sawTooLarge |= !fits;
+    if (!fits)
+      tooLarge = llvm::cast<RankedTensorType>(type);
     return !fits;
   };
   if (failed(verify(op)) || llvm::any_of(types, isTooLarge)) {
@@ -209,6 +211,30 @@ Operation *OpEmitter::createOnce(OperationState &state) {
     return nullptr;
   }
   return op;
+}
+
+/// Makes symbols of `type` smaller that the model computes: larger ones are refused when they turn up.
+/// False where none is left.
+bool OpEmitter::limitComputed(RankedTensorType type) {
+  for (int64_t limit : {int64_t(1) << 20, kDefaultDimMax}) {
+    bool changed = false;
+    for (AffineExpr dim : dl::getDims(type))
+      dim.walk([&](AffineExpr part) {
+        auto symbol = dyn_cast<AffineSymbolExpr>(part);
+        if (!symbol)
+          return;
+        Symbol &held = symbols[symbol.getPosition()];
+        if ((held.derived || held.isRead) && held.max > limit && held.min <= limit) {
+          held.max = limit;
+          changed = true;
+        }
+      });
+    if (!changed)
+      continue;
+    declareSymbols(module, symbols);
+    return true;
+  }
+  return false;
 }
 
 Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
@@ -221,8 +247,13 @@ Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> opera
     state.addAttributes(attributes);
     state.addTypes(operands.empty() ? dl::makeTensor({}, builder.getF32Type())
                                     : operands.front().getType());
+    tooLarge = {};
     if (Operation *op = createOnce(state))
       return op;
+    if (tooLarge && limitComputed(tooLarge)) {
+      diagnostics.drop();
+      continue;
+    }
     auto need = narrow ? diagnostics.need() : std::nullopt;
     if (!need || !narrow(loc, *need))
       return nullptr;

@@ -89,6 +89,7 @@ public:
 private:
   mlir::Value fullOfDim(mlir::Location loc, mlir::AffineExpr dim, mlir::RankedTensorType type);
   mlir::Operation *createOnce(mlir::OperationState &state);
+  bool limitComputed(mlir::RankedTensorType type);
   mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,
@@ -135,6 +136,7 @@ private:
   /// `wanted`, or with a number after it where that is taken.
   llvm::StringRef nameOf(const std::string &wanted);
 
+  mlir::RankedTensorType tooLarge; // of the last op that createOnce refused for its size
   std::vector<Symbol> &symbols;
   mlir::ModuleOp module;
   llvm::SmallVector<Count> counts;

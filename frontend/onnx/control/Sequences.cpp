@@ -123,14 +123,6 @@ static Item fromFront(NodeImport &node, Item shapes, Item position) {
                              node.call("add", {position, count}), position});
 }
 
-AffineExpr NodeImport::readSize(Item number, int64_t most) {
-  if (failed || !number.isTensor())
-    return {};
-  AffineExpr size = importer.emitter->read(loc, number.as<mlir::Value>(), "size", {0, most});
-  failed |= !size;
-  return size;
-}
-
 Item Importer::elementAt(NodeImport &node, Sequence &sequence, Item position) {
   auto tensors = encoded(node, sequence);
   if (!tensors)

@@ -248,10 +248,7 @@ static bool buildExpand(NodeImport &node) {
   Item x = node.tensor(0);
   for (auto [position, dim] : llvm::enumerate(dims)) {
     AffineExpr &size = (*wanted)[lead + position];
-    if (auto range = dl::asConstant(size) ? std::nullopt : node.rangeOf(size);
-        range && range->min < 0)
-      if (AffineExpr clamped = node.larger(size, node.dim(0)))
-        size = clamped;
+    size = node.atLeastZero(size);
     if (dl::isConstant(size, 1))
       size = dim;
     if (size == dim || dl::isConstant(dim, 1))
@@ -425,6 +422,7 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
   bool isBackwards = step < 0;
   AffineExpr first, length;
   node.expectSize(size);
+  AffineExpr whole = node.atLeastZero(size);
   if (auto count = dl::asConstant(size); count && step == 1)
     if (Item part = partOfTable(node, x, dim, *count, start, end);
         part.isTensor() || node.hasFailed())
@@ -441,12 +439,13 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
     if (begins && (ends || isWhole))
       return node.call("slice", {x}, named);
   } else if (!isBackwards) {
-    first = clampedBound(node, start, size, 0, 0);
-    length = distance(node, end == size ? size : clampedBound(node, end, size, 0, 0), first);
+    first = clampedBound(node, start, whole, 0, 0);
+    length = distance(node, end == size ? whole : clampedBound(node, end, whole, 0, 0), first);
+    length = length == whole ? size : length;
   } else {
     // Backwards: the part, mirrored.
-    AffineExpr from = clampedBound(node, start, size, -1, -1);
-    AffineExpr to = clampedBound(node, end, size, -1, -1);
+    AffineExpr from = clampedBound(node, start, whole, -1, -1);
+    AffineExpr to = clampedBound(node, end, whole, -1, -1);
     length = distance(node, from, to);
     first = to ? dl::normalize(to + 1) : AffineExpr();
   }

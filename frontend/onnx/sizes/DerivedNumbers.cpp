@@ -114,6 +114,8 @@ std::optional<Number> deriveUnary(const NodeImport &node, StringRef op, const Nu
   mlir::Attribute operand = operandOf(x, node.context);
   if (op == "Neg")
     return deriveReal("Sub", FloatAttr::get(Float64Type::get(node.context), 0.0), operand, dtype);
+  if (op == "Reciprocal")
+    return deriveReal("Div", FloatAttr::get(Float64Type::get(node.context), 1.0), operand, dtype);
   auto function = llvm::StringSwitch<std::optional<SizeFunction>>(op)
                       .Case("Floor", SizeFunction::floor)
                       .Case("Ceil", SizeFunction::ceil)
@@ -185,6 +187,14 @@ AffineExpr Importer::derive(dl::DerivedAttr size) {
   bounds.resize(symbols.size());
   declareSymbols();
   return derivedSizes[size] = getAffineSymbolExpr(symbols.size() - 1, context);
+}
+
+AffineExpr NodeImport::atLeastZero(AffineExpr size) {
+  auto range = dl::asConstant(size) ? std::nullopt : rangeOf(size);
+  if (!range || range->min >= 0 || !dl::mentions(size, dl::computedSymbols(importer.module)))
+    return size;
+  AffineExpr clamped = larger(size, dim(0));
+  return clamped ? clamped : size;
 }
 
 AffineExpr NodeImport::smaller(AffineExpr a, AffineExpr b) {

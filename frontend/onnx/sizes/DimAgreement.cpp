@@ -62,7 +62,7 @@ Item NodeImport::repeatedLike(Item x, int64_t axis, AffineExpr other) {
   if (repeated == own)
     return x;
   // Places 0, 1, 2, ... or, for a dim of 1, all 0.
-  Item places = call("arange", {Item::dim(repeated, {})});
+  Item places = call("arange", {Item::dim(atLeastZero(repeated), {})});
   places = call("mul", {places, Item::dim(dl::normalize(one - isOne), {})});
   return call("index_select", {x, item(axis), places});
 }

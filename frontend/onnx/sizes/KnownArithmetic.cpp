@@ -132,6 +132,8 @@ std::optional<Number> combine(const NodeImport &node, StringRef op, const Number
     isTruth = true;
     return integer(context, value);
   };
+  if (a.derived || b.derived)
+    return std::nullopt;
   if (a.isReal()) {
     double x = a.real, y = b.real;
     if (op == "Equal" || op == "Less" || op == "Greater")
@@ -237,9 +239,8 @@ std::optional<Number> combine(const NodeImport &node, StringRef op, const Number
 }
 
 /// The same, of sizes where it has to be: nothing for more numbers than shapes have.
-static std::optional<Number> combineOrDerive(const NodeImport &node, StringRef op, const Number &a,
-                                             const Number &b, Type dtype, size_t count,
-                                             bool &isTruth) {
+std::optional<Number> combineOrDerive(const NodeImport &node, StringRef op, const Number &a,
+                                      const Number &b, Type dtype, size_t count, bool &isTruth) {
   bool isOfSizes = a.derived || b.derived;
   auto number = isOfSizes ? std::nullopt : combine(node, op, a, b, dtype, isTruth);
   bool isConstant = a.isReal() ? !isOfSizes : dl::asConstant(a.dim) && dl::asConstant(b.dim);

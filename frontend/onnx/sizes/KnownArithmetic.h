@@ -17,6 +17,10 @@ int64_t elementsOf(llvm::ArrayRef<int64_t> shape);
 /// set where the result is a truth value.
 std::optional<Number> combine(const NodeImport &node, llvm::StringRef op, const Number &a,
                               const Number &b, mlir::Type dtype, bool &isTruth);
+/// The same, as a derived number where sizes give an operand; one of `count` that are computed.
+std::optional<Number> combineOrDerive(const NodeImport &node, llvm::StringRef op, const Number &a,
+                                      const Number &b, mlir::Type dtype, size_t count,
+                                      bool &isTruth);
 
 // Each folds a node over known numbers; false, and nothing said, where the model has to compute it.
 

@@ -268,8 +268,8 @@ bool Folding::reduce(const Known &x, StringRef combiner) {
   if (!isAll)
     return false;
   bool isTruth;
-  for (const Number &number : x.numbers) {
-    auto next = combine(node, combiner, result, number, x.dtype, isTruth);
+  for (const Number &number : ArrayRef(x.numbers).drop_front(isProduct ? 0 : 1)) {
+    auto next = combineOrDerive(node, combiner, result, number, x.dtype, x.numbers.size(), isTruth);
     if (!next)
       return false;
     result = *next;
