@@ -195,6 +195,9 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
     if (node.op() >= ExprOp::floordiv && divisor.min <= 0)
       return refuse(row, " divides by what may be ", divisor.min, "; expected a positive divisor");
     std::optional<Interval> range = combine(node.op(), result.ranges[node.lhs()], divisor);
+    // Sizes of a segment that are so large are refused when they turn up: nothing has that memory.
+    if (!range && module.given())
+      range = Interval{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
     if (!range)
       return refuse(row, " overflows 64 bits for some values of the symbols: narrow their ranges");
     result.ranges.push_back(*range);
@@ -225,6 +228,11 @@ std::optional<uint32_t> Expressions::asSymbol(uint32_t index) const {
   return static_cast<uint32_t>(node.value());
 }
 
+/// What stands for an integer of more than 64 bits.
+static int64_t beyond(bool isPositive) {
+  return isPositive ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
 void Expressions::evaluate(const std::vector<int64_t> &symbols, size_t count,
                            std::vector<int64_t> &values) const {
   values.resize(count);
@@ -244,10 +252,12 @@ void Expressions::evaluate(const std::vector<int64_t> &symbols, size_t count,
       break;
     }
     case ExprOp::add:
-      values[row] = lhs() + rhs();
+      if (!checkedAdd(lhs(), rhs(), values[row])) // of opposite signs never
+        values[row] = beyond(lhs() > 0);
       break;
     case ExprOp::mul:
-      values[row] = lhs() * rhs();
+      if (!checkedMul(lhs(), rhs(), values[row]))
+        values[row] = beyond((lhs() > 0) == (rhs() > 0));
       break;
     case ExprOp::floordiv:
       values[row] = floorDiv(lhs(), rhs());

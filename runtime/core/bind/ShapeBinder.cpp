@@ -133,7 +133,8 @@ private:
   Status bindPlainSymbols() {
     for (size_t i = 0; i < inputs.size(); ++i)
       for (size_t dim = 0; dim < inputs[i].size(); ++dim)
-        if (std::optional<uint32_t> symbol = expressions.asSymbol(input(i).dims()->Get(dim)))
+        if (std::optional<uint32_t> symbol = expressions.asSymbol(input(i).dims()->Get(dim));
+            symbol && !table.symbols()->Get(*symbol)->is_derived()) // which others say
           DLC_TRY(set(*symbol, inputs[i][dim], i, dim));
     return {};
   }

@@ -79,7 +79,8 @@ static Status checkDerived(const schema::Module &module, const Expressions &expr
         return refuseModule(where, "its definition names symbol ", other,
                             "; expected earlier ones that are not counted");
   }
-  for (size_t i = 0; i < sizeOf(module.inputs()); ++i) {
+  // The flow gives a segment all that definitions name.
+  for (size_t i = 0; !module.given() && i < sizeOf(module.inputs()); ++i) {
     const schema::Value &input = *module.inputs()->Get(i);
     for (size_t dim = 0; dim < sizeOf(input.dims()); ++dim)
       for (uint32_t symbol : expressions.symbolsOf(input.dims()->Get(dim)))
