@@ -205,6 +205,14 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
 mlir::Value Importer::constant(const Known &known, Location loc, const std::string &what) {
   constexpr size_t kMaxJoined = 64;
   assert(!known.hasDerivedReals() && "the model computes real numbers that sizes give");
+  bool isTruthOfSizes =
+      known.dtype.isInteger(1) && llvm::any_of(known.numbers, [](const Number &number) {
+        return number.dim && !dl::asConstant(number.dim);
+      });
+  if (isTruthOfSizes) { // 0 or 1
+    mlir::Value integers = constant({builder.getI64Type(), known.shape, known.numbers}, loc, what);
+    return integers ? emitter->cast(loc, integers, known.dtype) : mlir::Value();
+  }
   auto type = RankedTensorType::get(known.shape, known.dtype);
   auto numberItem = [&](const Number &number) -> Item {
     if (number.isReal())

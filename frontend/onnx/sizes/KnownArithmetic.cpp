@@ -212,13 +212,17 @@ std::optional<Number> combine(const NodeImport &node, StringRef op, const Number
     return dim(a.dim * b.dim);
   // A dim is no negative number, so that ONNX's division, towards 0, is the floor.
   if (op == "Div" && y && *y > 0 && isa<AffineSymbolExpr, AffineBinaryOpExpr>(a.dim)) {
-    bool mayBeNegative = a.dim
-                             .walk([](AffineExpr part) {
-                               auto constant = dyn_cast<AffineConstantExpr>(part);
-                               return constant && constant.getValue() < 0 ? WalkResult::interrupt()
-                                                                          : WalkResult::advance();
-                             })
-                             .wasInterrupted();
+    auto isNegative = [&](AffineExpr part) {
+      auto constant = dl::asConstant(part);
+      auto range = isa<AffineSymbolExpr>(part) ? node.rangeOf(part) : std::nullopt;
+      return constant.value_or(0) < 0 || (range && range->min < 0);
+    };
+    bool mayBeNegative =
+        a.dim
+            .walk([&](AffineExpr part) {
+              return isNegative(part) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
     if (!mayBeNegative)
       return dim(a.dim.floorDiv(*y));
   }

@@ -154,6 +154,9 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
   result.module = &module;
   size_t count = module.expressions() ? module.expressions()->size() : 0;
   size_t numSymbols = module.symbols() ? module.symbols()->size() : 0;
+  bool hasDerived = false;
+  for (size_t i = 0; i < numSymbols; ++i)
+    hasDerived |= module.symbols()->Get(i)->is_derived();
   result.ranges.reserve(count);
   auto refuse = [](size_t row, const auto &...what) {
     return malformed("expression ", row, what...);
@@ -195,8 +198,8 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
     if (node.op() >= ExprOp::floordiv && divisor.min <= 0)
       return refuse(row, " divides by what may be ", divisor.min, "; expected a positive divisor");
     std::optional<Interval> range = combine(node.op(), result.ranges[node.lhs()], divisor);
-    // Sizes of a segment that are so large are refused when they turn up: nothing has that memory.
-    if (!range && module.given())
+    // Such sizes are refused when they turn up, for nothing has that memory, where symbols are computed.
+    if (!range && (module.given() || hasDerived))
       range = Interval{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
     if (!range)
       return refuse(row, " overflows 64 bits for some values of the symbols: narrow their ranges");
