@@ -171,8 +171,7 @@ std::optional<bool> Evaluator::conditionOf(const Item &item, const Expr &expr) {
   if (!truth && !item.isPoison())
     diagnostics.error(expr.loc) << "a condition is " << describe(item, diagnostics.module)
                                 << "; expected a value known at compile time"
-                                << (item.isTensor() ? ". Use where(condition, a, b) for tensors"
-                                                    : "");
+                                << (item.isTensor() ? "; tensors are joined by & and |" : "");
   return truth;
 }
 

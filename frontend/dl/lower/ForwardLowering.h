@@ -1,15 +1,15 @@
 //===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), Branches.cpp, Loops.cpp, Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp,
+// Private to Lower.cpp (the function, statements), control/Branches.cpp, control/Loops.cpp, Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp,
 // LibraryCalls.cpp, Subscripts.cpp and TensorLiteral.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
 
-#include "frontend/dl/lower/AssignedNames.h"
 #include "frontend/dl/lower/LayerCalls.h"
-#include "frontend/dl/lower/Regions.h"
+#include "frontend/dl/lower/control/AssignedNames.h"
+#include "frontend/dl/lower/control/Regions.h"
 
 #include <map>
 

@@ -17,7 +17,7 @@ struct Reader {
   llvm::SmallBitVector counted = symbolsOfData(module);
   llvm::DenseMap<unsigned, mlir::Value> counts = countsOf(module);
   llvm::DenseMap<unsigned, Pieces> sizes{}; // of symbols that are read
-  mlir::Operation *reading = nullptr;     // null: the end
+  mlir::Operation *reading = nullptr;       // null: the end
 
   void read(mlir::Operation &op);
   void declareWeight(mlir::Value weight, const Line &user, llvm::StringRef parameter);

@@ -146,6 +146,9 @@ TEST_F(Static, operatorsOfTensors) {
   EXPECT_EQ(body("y = x[..., 0:2, None, :]", "f32[N,3,2,1,8]").substr(0, 9), "dl.slice ");
   EXPECT_EQ(body("y = x[..., ...]", "f32[N]"),
             "5:12: error: a second '...'; expected at most one\n");
+  EXPECT_EQ(body("y = _b and _b", "bool[4]"),
+            "5:5: error: a condition is a tensor bool[4]; expected a value known at compile time; "
+            "tensors are joined by & and |\n");
   EXPECT_EQ(body("y = x if _b else _i", "f32[N]"),
             "5:10: error: a condition is a tensor bool[4]; expected one bool, as any(x) or all(x) "
             "give it. Use where(condition, a, b) to choose among elements\n");

@@ -5,8 +5,8 @@
 // model computes becomes a dl.if, and what its arms assign is joined after it.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Arithmetic.h"
-#include "frontend/dl/lower/AssignedNames.h"
 #include "frontend/dl/lower/ForwardLowering.h"
+#include "frontend/dl/lower/control/AssignedNames.h"
 
 #include "llvm/ADT/ScopeExit.h"
 

@@ -1,7 +1,7 @@
 //===- Regions.cpp - Branches and steps that the running model takes ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/lower/Regions.h"
+#include "frontend/dl/lower/control/Regions.h"
 
 #include "ir/dl/base/DLBuilder.h"
 
