@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
 
+#include "frontend/HeldReports.h"
 #include "frontend/Spelling.h"
 #include "frontend/arrays/NpyFile.h"
 #include "frontend/arrays/SafetensorsFile.h"
@@ -511,42 +512,6 @@ LogicalResult Importer::run() {
 /// Dims whose ranges nobody says are not made smaller than this.
 static constexpr int64_t kSmallestLimit = 1024;
 
-namespace {
-/// What an attempt to import a model says, held back until it is known whether it counts.
-class Said {
-public:
-  Said(MLIRContext &context, ImportFault *fault) : context(context), fault(fault) {
-    if (fault)
-      faultBefore = faultAfter = *fault;
-    handler.emplace(&context, [this](Diagnostic &diagnostic) {
-      held.push_back(std::move(diagnostic));
-      return success();
-    });
-  }
-  /// The attempt is over.
-  void stop() {
-    handler.reset();
-    if (fault) {
-      faultAfter = *fault;
-      *fault = faultBefore;
-    }
-  }
-  void say() {
-    for (Diagnostic &diagnostic : held)
-      context.getDiagEngine().emit(std::move(diagnostic));
-    if (fault)
-      *fault = faultAfter;
-  }
-
-private:
-  MLIRContext &context;
-  ImportFault *fault;
-  ImportFault faultBefore = ImportFault::ofModel, faultAfter = ImportFault::ofModel;
-  std::vector<Diagnostic> held;
-  std::optional<ScopedDiagnosticHandler> handler;
-};
-} // namespace
-
 OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,
                                   MLIRContext &context, size_t maxNodes) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
@@ -571,7 +536,7 @@ OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportO
   auto importWith = [&](SolvedSymbols solved) -> OwningOpRef<ModuleOp> {
     ImportAttempt attempt{std::move(solved)};
     while (true) {
-      Said said(context, options.fault);
+      HeldReports said(context, options.fault);
       auto [module, hasCounts, isTooLarge] = tryWith(attempt);
       said.stop();
       bool mayRead = hasCounts && !attempt.readsSizes && (!module || dl::hasFlow(*module));
@@ -590,7 +555,7 @@ OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportO
   SolvedSymbols signals =
       options.shapes.empty() ? lengthsOfSignals(file->model(), &context) : SolvedSymbols();
   if (!signals.empty()) {
-    Said said(context, options.fault);
+    HeldReports said(context, options.fault);
     OwningOpRef<ModuleOp> module = importWith(std::move(signals));
     said.stop();
     if (module) {

@@ -155,11 +155,6 @@ private:
   bool importAssumed(NodeImport &node, const Graph &branch, mlir::AffineExpr truth);
   mlir::RankedTensorType typeOfEither(NodeImport &node, mlir::Value a, mlir::Value b,
                                       size_t firstSymbol);
-  /// A new symbol with the ranges of `dims`, for a dim that the running model knows; null after an error.
-  mlir::AffineExpr readDim(mlir::Location loc, const std::string &name,
-                           llvm::ArrayRef<mlir::AffineExpr> dims);
-  /// Whether `dim` has a symbol from position `firstSymbol` on.
-  bool isInside(mlir::AffineExpr dim, size_t firstSymbol) const;
   bool importLoop(NodeImport &node);
   struct Loop;
   std::optional<bool> truthOf(Value &value);
@@ -176,7 +171,6 @@ private:
   bool buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
                   llvm::ArrayRef<mlir::Value> initial, const BuildBody &build,
                   llvm::SmallVectorImpl<mlir::Value> &results);
-  mlir::AffineExpr countOfTrips(mlir::Value trips);
   void dropCondition(dl::WhileOp loop);
   /// Erases the ops after `before` (null: all) up to where the next one goes, but for weights.
   void dropOpsAfter(mlir::Operation *before);

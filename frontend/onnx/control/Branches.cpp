@@ -8,36 +8,15 @@
 #include "frontend/onnx/control/Regions.h"
 
 #include "ir/dl/DLOps.h"
-#include "ir/dl/control/Flow.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
 namespace dlc::onnx {
 
 using frontend::quote;
-
-AffineExpr Importer::readDim(Location loc, const std::string &name, ArrayRef<AffineExpr> dims) {
-  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
-  dl::Range whole{INT64_MAX, 0};
-  for (AffineExpr dim : dims) {
-    auto range = dl::rangeOf(dim, ranges);
-    whole.min = std::min(whole.min, range ? std::max<int64_t>(range->min, 0) : 0);
-    whole.max = std::max(whole.max, range ? range->max : kMostRead);
-  }
-  return emitter->readSymbol(loc, name, whole);
-}
-
-bool Importer::isInside(AffineExpr dim, size_t firstSymbol) const {
-  return dim
-      .walk([&](AffineExpr part) {
-        auto symbol = dyn_cast<AffineSymbolExpr>(part);
-        return symbol && symbol.getPosition() >= firstSymbol ? WalkResult::interrupt()
-                                                             : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
+using frontend::RegionScope;
 
 /// The type of a value that is either of two; null, reported, where they differ in dtype or rank.
 RankedTensorType Importer::typeOfEither(NodeImport &node, mlir::Value a, mlir::Value b,
@@ -50,52 +29,8 @@ RankedTensorType Importer::typeOfEither(NodeImport &node, mlir::Value a, mlir::V
                      "; dlc takes results of one rank and dtype");
     return {};
   }
-  dl::Dims dims;
-  for (auto [one, other] : llvm::zip_equal(dl::getDims(first), dl::getDims(second))) {
-    bool isKnown = one == other && !isInside(one, firstSymbol);
-    dims.push_back(isKnown ? one : readDim(node.loc, "if_dim", {one, other}));
-    if (!dims.back())
-      return {};
-  }
-  return dl::makeTensor(dims, first.getElementType());
-}
-
-/// Whether both branches are so cheap that to run both costs less than to ask which.
-static bool areCheap(dl::IfOp branch) {
-  constexpr unsigned kMostOps = 8;
-  unsigned count = 0;
-  for (Region &region : branch->getRegions())
-    for (Operation &op : region.front().without_terminator()) {
-      auto loops = dyn_cast<LoopNestOpInterface>(op);
-      if (!isPure(&op) || op.getNumRegions() > 0 || !loops || !loops.getLoopNest().isMap() ||
-          ++count > kMostOps)
-        return false;
-    }
-  return llvm::all_of(llvm::seq(branch.getNumResults()), [&](unsigned position) {
-    Type type = branch.getResult(position).getType();
-    return llvm::all_of(branch->getRegions(), [&](Region &region) {
-      return region.front().getTerminator()->getOperand(position).getType() == type;
-    });
-  });
-}
-
-/// Results of branches that are both computed.
-static SmallVector<mlir::Value> selected(NodeImport &node, dl::IfOp branch) {
-  SmallVector<mlir::Value> sides[2];
-  for (auto [region, side] : llvm::zip(branch->getRegions(), sides)) {
-    Operation *end = region.front().getTerminator();
-    side.append(end->operand_begin(), end->operand_end());
-    for (Operation &op : llvm::make_early_inc_range(region.front().without_terminator()))
-      op.moveBefore(branch);
-  }
-  Item condition{branch.getCondition(), {}};
-  branch.erase();
-  SmallVector<mlir::Value> results;
-  for (auto [a, b] : llvm::zip_equal(sides[0], sides[1])) {
-    Item made = a == b ? Item{a, {}} : node.call("where", {condition, {a, {}}, {b, {}}});
-    results.push_back(made.isTensor() ? made.as<mlir::Value>() : mlir::Value());
-  }
-  return results;
+  return frontend::Regions(*emitter, builder, symbols, module)
+      .typeOfEither(node.loc, a, b, firstSymbol);
 }
 
 /// The results of the first branch, for sizes that make the condition `truth` 1: others are refused
@@ -147,7 +82,8 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
   for (int i = 0; i < 2; ++i) {
     Block *block = builder.createBlock(&draft->getRegion(i));
     builder.setInsertionPointAfter(draft);
-    RegionScope scope(*emitter, builder, block, regions);
+    RegionScope scope(*emitter, builder, block);
+    llvm::SaveAndRestore inside(regions, regions + 1);
     Frame held;
     openGraph(node, *branches[i], held);
     held.isRegion = true;
@@ -184,12 +120,8 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
     if (!types.back())
       return false;
   }
-  auto branch = dl::IfOp::create(builder, node.loc, types, condition.as<mlir::Value>());
-  for (int i = 0; i < 2; ++i)
-    branch->getRegion(i).takeBody(draft->getRegion(i));
-  draft.erase();
   SmallVector<mlir::Value> results =
-      areCheap(branch) ? selected(node, branch) : SmallVector<mlir::Value>(branch.getResults());
+      frontend::Regions(*emitter, builder, symbols, module).finishIf(draft, types);
   ArrayRef<mlir::Value> left = results;
   for (size_t position : wanted) {
     const Value &first = known[0][position], &second = known[1][position];

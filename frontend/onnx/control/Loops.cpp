@@ -7,6 +7,8 @@
 
 #include "ir/dl/DLOps.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -44,7 +46,7 @@ std::optional<bool> Importer::unrollLoop(NodeImport &node, const Loop &loop) {
   Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
                           ? nullptr
                           : &*std::prev(builder.getInsertionPoint());
-  auto made = copied(emitter->madeForSizes());
+  auto made = frontend::copied(emitter->madeForSizes());
   size_t counts = emitter->countedSizes();
   Frame held;
   openGraph(node, loop.body, held);
@@ -138,7 +140,7 @@ std::optional<std::vector<Value>> Importer::resultsOfStep(NodeImport &node, cons
   Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
                           ? nullptr
                           : &*std::prev(builder.getInsertionPoint());
-  auto made = copied(emitter->madeForSizes());
+  auto made = frontend::copied(emitter->madeForSizes());
   bool readsCounts = emitter->readsCounts;
   emitter->readsCounts = true;
   std::vector<Value> given{knownInteger(0, builder.getI64Type()),
@@ -190,108 +192,22 @@ std::optional<SmallVector<mlir::Value>> Importer::importBody(NodeImport &node, c
   return tensors;
 }
 
-/// A dl.while whose body is built by `build`: it gets the step and the carried tensors, and returns
-/// whether the loop goes on, the next carried tensors and what is gathered. A carried dim that
-/// changes from step to step becomes a symbol, and the body is built again. Sets the results.
+/// As Regions::buildWhile. Sets the results.
 bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
                           ArrayRef<mlir::Value> initial, const BuildBody &build,
                           SmallVectorImpl<mlir::Value> &results) {
-  size_t firstSymbol = symbols.size(), carried = initial.size();
-  SmallVector<RankedTensorType> types;
-  llvm::DenseSet<AffineExpr> varying;
-  auto vary = [&](dl::Dims &dims, size_t position) {
-    dims[position] = emitter->readSymbol(node.loc, "loop_dim", {0, kMostRead});
-    if (dims[position])
-      varying.insert(dims[position]);
-    return static_cast<bool>(dims[position]);
+  auto buildStep = [&](mlir::Value step,
+                       ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
+    llvm::SaveAndRestore inside(regions, regions + 1);
+    return countStep(node, 0) ? build(step, carried) : std::nullopt;
   };
-  for (mlir::Value value : initial) {
-    auto type = llvm::cast<RankedTensorType>(value.getType());
-    dl::Dims dims = dl::getDims(type);
-    for (size_t position = 0; position < dims.size(); ++position)
-      if (dl::isConstant(dims[position], 0) && !vary(dims, position))
-        return false; // what is empty grows
-    types.push_back(dl::makeTensor(dims, type.getElementType()));
-  }
-  dl::WhileOp draft;
-  SmallVector<mlir::Value> yielded;
-  for (bool isStable = false; !isStable;) {
-    if (!countStep(node, 0))
-      return false;
-    draft = dl::WhileOp::create(builder, node.loc, TypeRange(), trips, condition, initial);
-    SmallVector<Type> arguments{RankedTensorType::get({}, builder.getI64Type())};
-    llvm::append_range(arguments, types);
-    Block *block = builder.createBlock(&draft.getBody(), {}, arguments,
-                                       SmallVector<Location>(arguments.size(), node.loc));
-    builder.setInsertionPointAfter(draft);
-    RegionScope scope(*emitter, builder, block, regions);
-    auto made = build(block->getArgument(0), block->getArguments().drop_front());
-    if (!made)
-      return false;
-    yielded = std::move(*made);
-    isStable = true;
-    for (size_t i = 0; i < carried; ++i) {
-      auto next = llvm::cast<RankedTensorType>(yielded[1 + i].getType());
-      if (next.getRank() != types[i].getRank() ||
-          next.getElementType() != types[i].getElementType())
-        return node.unsupported("its body takes " + dl::text(types[i], module) + " and gives " +
-                                    dl::text(yielded[1 + i]) + " for the next step",
-                                "; dlc takes loops that keep rank and dtype");
-      dl::Dims dims = dl::getDims(types[i]);
-      for (auto [position, dim] : llvm::enumerate(dl::getDims(next)))
-        if (dims[position] != dim && !varying.contains(dims[position])) {
-          isStable = false;
-          if (!vary(dims, position))
-            return false;
-        }
-      types[i] = dl::makeTensor(dims, next.getElementType());
-    }
-    if (!isStable)
-      draft.erase();
-    else
-      dl::YieldOp::create(builder, node.loc,
-                          condition ? ArrayRef(yielded) : ArrayRef(yielded).drop_front());
-  }
-  SmallVector<Type> outside;
-  auto seenAfter = [&](ArrayRef<AffineExpr> inside) -> std::optional<dl::Dims> {
-    dl::Dims dims;
-    for (AffineExpr dim : inside) {
-      dims.push_back(isInside(dim, firstSymbol) ? readDim(node.loc, "loop_dim", {dim}) : dim);
-      if (!dims.back())
-        return std::nullopt;
-    }
-    return dims;
+  auto reportNext = [&](RankedTensorType type, mlir::Value next) {
+    node.unsupported("its body takes " + dl::text(type, module) + " and gives " + dl::text(next) +
+                         " for the next step",
+                     "; dlc takes loops that keep rank and dtype");
   };
-  AffineExpr count = condition ? AffineExpr() : countOfTrips(trips);
-  if (!count && yielded.size() > 1 + carried)
-    count = emitter->readSymbol(node.loc, "loop_steps", {0, kMostRead});
-  for (auto [position, value] : llvm::enumerate(ArrayRef(yielded).drop_front())) {
-    auto type =
-        position < carried ? types[position] : llvm::cast<RankedTensorType>(value.getType());
-    auto dims = seenAfter(dl::getDims(type));
-    if (!dims || (position >= carried && !count))
-      return false;
-    if (position >= carried)
-      dims->insert(dims->begin(), count);
-    outside.push_back(dl::makeTensor(*dims, type.getElementType()));
-  }
-  auto loop = dl::WhileOp::create(builder, node.loc, outside, trips, condition, initial);
-  loop.getBody().takeBody(draft.getBody());
-  draft.erase();
-  results.assign(loop.getResults().begin(), loop.getResults().end());
-  return true;
-}
-
-/// The dim that a number of trips is, where it is one; null where the model computes it, or it may be negative.
-AffineExpr Importer::countOfTrips(mlir::Value trips) {
-  AffineExpr dim;
-  if (auto size = trips ? trips.getDefiningOp<dl::ScalarTensorOp>() : dl::ScalarTensorOp())
-    dim = size.getS().getResult(0);
-  if (auto full = trips ? trips.getDefiningOp<dl::FullOp>() : dl::FullOp())
-    if (auto number = llvm::dyn_cast<IntegerAttr>(full.getFill()))
-      dim = dl::constantDim(number.getInt(), context);
-  auto range = dim ? dl::rangeOf(dim, dl::symbolRanges(module)) : std::nullopt;
-  return range && range->min >= 0 ? dim : AffineExpr();
+  return frontend::Regions(*emitter, builder, symbols, module)
+      .buildWhile(node.loc, trips, condition, initial, buildStep, reportNext, results);
 }
 
 bool Importer::importWhile(NodeImport &node, Loop &loop) {

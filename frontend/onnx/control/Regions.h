@@ -3,6 +3,7 @@
 #ifndef DLC_FRONTEND_ONNX_REGIONS_H
 #define DLC_FRONTEND_ONNX_REGIONS_H
 
+#include "frontend/dl/lower/control/Regions.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/read/NodeOrder.h"
 
@@ -15,38 +16,6 @@ const Graph *graphOf(NodeImport &node, llvm::StringRef name);
 Value unflatten(const Value &like, llvm::ArrayRef<mlir::Value> &tensors);
 /// Whether an op of ONNX takes or gives sequences or optionals.
 bool isSequenceOp(llvm::StringRef op);
-
-/// The values that a tuple of references refers to.
-template <typename... Parts> std::tuple<Parts...> copied(const std::tuple<Parts &...> &parts) {
-  return parts;
-}
-
-/// While it lives, ops go into another block: what was made for sizes before serves in it, and what
-/// is made for sizes in it is forgotten.
-class RegionScope {
-public:
-  /// `depth`: how many of them there are.
-  RegionScope(frontend::OpEmitter &emitter, mlir::OpBuilder &builder, mlir::Block *block,
-              unsigned &depth)
-      : emitter(emitter), guard(builder), depth(depth), made(copied(emitter.madeForSizes())),
-        readsCounts(emitter.readsCounts) {
-    emitter.readsCounts = true;
-    ++depth;
-    builder.setInsertionPointToEnd(block);
-  }
-  ~RegionScope() {
-    emitter.madeForSizes() = made;
-    emitter.readsCounts = readsCounts;
-    --depth;
-  }
-
-private:
-  frontend::OpEmitter &emitter;
-  mlir::OpBuilder::InsertionGuard guard;
-  unsigned &depth;
-  decltype(copied(std::declval<frontend::OpEmitter &>().madeForSizes())) made;
-  bool readsCounts;
-};
 
 } // namespace dlc::onnx
 
