@@ -488,6 +488,7 @@ static bool buildSlice(NodeImport &node) {
   for (size_t input = 1; node.opset >= 10 && input < node.inputCount(); ++input)
     if (node.has(input) && !count && node.type(input).hasStaticShape())
       count = node.type(input).getNumElements();
+  count = count.value_or(1); // one dim, which is checked when the lists are there
   auto list = [&](size_t input, StringRef name) -> std::optional<dl::Dims> {
     dl::Dims dims;
     if (node.opset < 10) {

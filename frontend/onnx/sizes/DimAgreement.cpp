@@ -99,9 +99,15 @@ void NodeImport::agreeBroadcast(ArrayRef<size_t> operands) {
       AffineExpr own = dimOf(input);
       if (failed || dl::isConstant(own, 1) || own == common)
         continue;
-      // Two dims of inputs may be equal, or one of them 1.
+      // Two dims of inputs may be equal, or one of them 1; and so may dims that the model computes.
+      auto mayBeOne = [&](AffineExpr size) {
+        auto range = rangeOf(size);
+        return dl::mentions(size, dl::computedSymbols(importer.module)) &&
+               (!range || (range->min <= 1 && range->max >= 1));
+      };
       bool areFree = !dl::asConstant(own) && !dl::asConstant(common) && importer.isOfInput(own) &&
                      importer.isOfInput(common);
+      areFree |= mayBeOne(own) || mayBeOne(common);
       if (!areFree) {
         agreeDim(input, rank(input) - fromEnd, common);
         continue;
