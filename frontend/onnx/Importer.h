@@ -85,6 +85,13 @@ public:
     auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(dim);
     return symbol && symbols[symbol.getPosition()].isRead;
   }
+  /// A dl.while at the node: `build` makes its body, and returns whether the loop goes on (null without a
+  /// condition), the next carried tensors and what is gathered. Sets the results. False after an error.
+  using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
+      mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
+  bool buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
+                  llvm::ArrayRef<mlir::Value> initial, const BuildBody &build,
+                  llvm::SmallVectorImpl<mlir::Value> &results);
   bool hasStates() const { return !states.empty(); }
   /// Whether sizes are counted that could be read.
   bool hasCounts() const { return emitter && emitter->countedSizes() > 0; }
@@ -166,11 +173,6 @@ private:
   std::optional<llvm::SmallVector<mlir::Value>> importBody(NodeImport &node, const Graph &graph,
                                                            llvm::ArrayRef<Value> given,
                                                            std::optional<bool> &goesOn);
-  using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
-      mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
-  bool buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
-                  llvm::ArrayRef<mlir::Value> initial, const BuildBody &build,
-                  llvm::SmallVectorImpl<mlir::Value> &results);
   void dropCondition(dl::WhileOp loop);
   /// Erases the ops after `before` (null: all) up to where the next one goes, but for weights.
   void dropOpsAfter(mlir::Operation *before);
@@ -385,6 +387,8 @@ public:
   /// dlc cannot do it; `advice` says what it can.
   bool unsupported(const llvm::Twine &what, const llvm::Twine &advice);
   bool hasFailed() const { return failed; }
+  /// Tells the user what dlc makes of the node.
+  void remark(const llvm::Twine &message);
 
   //===- Sizes that differ in form ---===//
   /// Whether `a` and `b`, sizes that the op needs to be equal, may be so: they are equal in form, or

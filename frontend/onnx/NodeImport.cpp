@@ -427,6 +427,11 @@ std::optional<SmallVector<int64_t>> NodeImport::axes(int64_t rank) {
 
 //===- Errors -------------------------------------------------------------------------------------===//
 
+void NodeImport::remark(const llvm::Twine &message) {
+  emitRemark(UnknownLoc::get(context))
+      << importer.file.path() << ": " << describe(node) << ": " << message.str();
+}
+
 bool NodeImport::fail(const llvm::Twine &message) {
   if (!failed && !importer.hasSolved())
     importer.error(describe(node) + ": " + message);

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ONNX names no generator. Here a number is a hash of its place and of the node's seed, so that it is the same in each run, on
-// each device and for any batch, and a model of several dlc ops computes it. A node without a seed asks for other numbers in each
-// run, and is refused.
+// each device and for any batch, and a model of several dlc ops computes it. A node without a seed may
+// have any, and has one by the name of its result.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+
+#include "llvm/Support/xxhash.h"
 
 #include <numbers>
 
@@ -37,6 +39,8 @@ static Item uniform(NodeImport &node, ArrayRef<AffineExpr> dims, uint64_t stream
   if (const Attribute *seed = node.attribute("seed"))
     key += seed->integer ? static_cast<uint64_t>(*seed->integer)
                          : uint64_t(llvm::bit_cast<uint32_t>(seed->real.value_or(0))) << 32;
+  else // each node of its own
+    key += llvm::xxh3_64bits(node.node.outputs.front());
   key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9;
   key = (key ^ key >> 27) * 0x94d049bb133111eb;
   key ^= key >> 31;
@@ -55,15 +59,16 @@ static Item uniform(NodeImport &node, ArrayRef<AffineExpr> dims, uint64_t stream
   return node.reshape(numbers, dims);
 }
 
-/// Whether the node has a seed; false, reported, where it has none.
+/// Whether the node's seed is a number. One without a seed gets one, as the standard says, which is the
+/// same in each run.
 static bool hasSeed(NodeImport &node) {
   const Attribute *seed = node.attribute("seed");
   if (seed && (seed->integer || seed->real))
     return true;
   if (seed)
     return node.fail("its attribute 'seed' is no number");
-  return node.unsupported("it draws other random numbers in each run",
-                          "; dlc draws the same ones in each: give it the attribute 'seed'");
+  node.remark("it has no attribute 'seed'; dlc draws the same random numbers in each run");
+  return true;
 }
 
 /// The dtype that the node asks for, or else `otherwise`; nothing, reported, where it holds no real numbers or dlc does not have it.

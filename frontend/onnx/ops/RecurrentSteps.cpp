@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The forms of RNN, GRU and LSTM that no op of dlc has: other activations, clip, peepholes, coupled
-// gates, and reversed sequences of several lengths. Each step is written out, as those of a Loop
-// are.
+// gates, and reversed sequences of several lengths. Few steps, whose number is known, are written
+// out, as those of a Loop are; others are a loop of the model.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/ops/RecurrentSteps.h"
 
@@ -45,6 +45,9 @@ private:
   bool readActivations();
   bool runDirection(int64_t direction);
   void step(Item fromX);
+  /// One step at `time`; returns what it gives.
+  Item stepAt(Item fromX, Item time);
+  bool runLoop(Item fromX, bool isBackward);
   void stepLstm(Item gates);
   void stepGru(Item fromX);
   Item activated(size_t function, Item x);
@@ -63,7 +66,8 @@ private:
 
   NodeImport &node;
   RecurrentKind kind;
-  int64_t hidden = 0, steps = 0, directions = 1;
+  int64_t hidden = 0, directions = 1;
+  int64_t steps = 0; // that are written out; 0: a loop
   double clip = 0;
   bool isLinearFirst = false, isCoupled = false, isReversed = false, isBatchFirst = false;
   SmallVector<Activation> activations; // of all directions, one after the other
@@ -71,7 +75,10 @@ private:
   size_t firstActivation = 0;
   Item recurrentWeight, state, cell;
   std::optional<Item> recurrentBias, peephole;
+  std::optional<Item> lengths;     // [N, 1]
+  Item nothing;                    // zeros [N, H]
   SmallVector<Item::List> outputs; // of each direction, in the order of time
+  Item::List wholes;               // the same of a loop: [T, N, H]
   Item::List lastStates, lastCells;
 };
 
@@ -176,6 +183,59 @@ void RecurrentSteps::step(Item fromX) {
   state = activated(0, recurrentBias ? op("add", x, *recurrentBias) : x);
 }
 
+Item RecurrentSteps::stepAt(Item fromX, Item time) {
+  Item before = state, cellBefore = cell;
+  step(fromX);
+  if (!lengths)
+    return state;
+  // A sequence that has ended, or not begun from its end, stays as it is.
+  Item isRunning = op("gt", *lengths, time);
+  Item found = node.call("where", {isRunning, state, nothing});
+  state = node.call("where", {isRunning, state, before});
+  if (kind == RecurrentKind::lstm)
+    cell = node.call("where", {isRunning, cell, cellBefore});
+  return found;
+}
+
+/// All steps as a loop of the model.
+bool RecurrentSteps::runLoop(Item fromX, bool isBackward) {
+  if (!fromX.isTensor() || !state.isTensor() || !cell.isTensor())
+    return false;
+  dl::Dims dims = dl::getDims(fromX.tensorType());
+  bool hasCell = kind == RecurrentKind::lstm;
+  SmallVector<mlir::Value> initial{state.as<mlir::Value>()}, results;
+  if (hasCell)
+    initial.push_back(cell.as<mlir::Value>());
+  auto build = [&](mlir::Value step,
+                   ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
+    state = {carried[0], {}};
+    if (hasCell)
+      cell = {carried[1], {}};
+    Item time{step, {}};
+    if (isBackward)
+      time = op("sub", Item::dim(dl::normalize(dims[0] - 1), {}), time);
+    Item row =
+        node.call("index_select", {fromX, item(int64_t(0)), node.reshape(time, {node.dim(1)})});
+    Item found = stepAt(node.reshape(row, {dims[1], dims[2]}), time);
+    if (node.hasFailed() || !found.isTensor())
+      return std::nullopt;
+    SmallVector<mlir::Value> next{mlir::Value(), state.as<mlir::Value>()};
+    if (hasCell)
+      next.push_back(cell.as<mlir::Value>());
+    next.push_back(found.as<mlir::Value>());
+    return next;
+  };
+  Item trips = node.count(dims[0]);
+  if (!node.importer.buildWhile(node, trips.as<mlir::Value>(), {}, initial, build, results))
+    return false;
+  Item whole{results.back(), {}};
+  wholes.push_back(isBackward ? node.call("flip", {whole, itemList(SmallVector<int64_t>{0})})
+                              : whole);
+  lastStates.push_back({results[0], {}});
+  lastCells.push_back({results[hasCell ? 1 : 0], {}});
+  return !node.hasFailed();
+}
+
 bool RecurrentSteps::runDirection(int64_t direction) {
   Item x = node.tensor(0), weight = ofDirection(1, direction);
   if (isBatchFirst)
@@ -193,8 +253,7 @@ bool RecurrentSteps::runDirection(int64_t direction) {
   }
   if (node.has(7))
     peephole = ofDirection(7, direction);
-  Item nothing =
-      node.call("zeros", {dimItems({dims[1], node.dim(hidden)}), item(Type(node.dtype(0)))});
+  nothing = node.call("zeros", {dimItems({dims[1], node.dim(hidden)}), item(Type(node.dtype(0)))});
   auto initial = [&](size_t input) {
     if (!node.has(input))
       return nothing;
@@ -203,24 +262,17 @@ bool RecurrentSteps::runDirection(int64_t direction) {
   state = initial(5);
   cell = initial(6);
   firstActivation = direction * functions();
-  std::optional<Item> lengths;
+  lengths.reset();
   if (node.has(4))
     lengths =
         node.reshape(node.cast(node.tensor(4), node.builder.getI64Type()), {dims[1], node.dim(1)});
   bool isBackward = isReversed || direction == 1;
+  if (steps == 0)
+    return runLoop(fromX, isBackward);
   Item::List found(steps, Item{});
   for (int64_t i = 0; i < steps && !node.hasFailed(); ++i) {
     int64_t time = isBackward ? steps - 1 - i : i;
-    Item before = state, cellBefore = cell;
-    step(node.call("select", {fromX, item(int64_t(0)), item(time)}));
-    found[time] = state;
-    if (lengths) { // a sequence that has ended, or not begun from its end, stays as it is
-      Item isRunning = op("gt", *lengths, item(time));
-      found[time] = node.call("where", {isRunning, state, nothing});
-      state = node.call("where", {isRunning, state, before});
-      if (kind == RecurrentKind::lstm)
-        cell = node.call("where", {isRunning, cell, cellBefore});
-    }
+    found[time] = stepAt(node.call("select", {fromX, item(int64_t(0)), item(time)}), item(time));
   }
   outputs.push_back(std::move(found));
   lastStates.push_back(state);
@@ -241,14 +293,13 @@ bool RecurrentSteps::run() {
     return false;
   hidden = dl::asConstant(node.dims(2)[1]).value_or(0) / gates();
   auto length = dl::asConstant(node.dims(0)[isBatchFirst ? 1 : 0]);
-  if (!length || *length < 1 || *length > Importer::kMaxSteps)
+  if (length == 0 || (!length && node.importer.hasStates()))
     return node.unsupported(
         "its form (activations, clip, input_forget, peepholes, or sequence_lens "
         "in reverse) is that of no op, over " +
             node.typeText(0),
-        "; dlc writes out 1 to " + llvm::Twine(Importer::kMaxSteps) +
-            " steps of those, whose number it needs");
-  steps = *length;
+        "; dlc takes 1 step of those or more, and their number in a model with states");
+  steps = length.value_or(0) > Importer::kMaxSteps ? 0 : length.value_or(0);
   for (int64_t d = 0; d < directions; ++d)
     if (!runDirection(d))
       return false;
@@ -259,6 +310,8 @@ bool RecurrentSteps::run() {
   Item::List perDirection;
   for (const Item::List &parts : outputs)
     perDirection.push_back(stacked(parts, isBatchFirst ? 1 : 0));
+  for (const Item &whole : wholes)
+    perDirection.push_back(isBatchFirst ? node.permute(whole, {1, 0, 2}) : whole);
   node.set(0, stacked(perDirection, isBatchFirst ? 2 : 1));
   int64_t axis = isBatchFirst ? 1 : 0;
   node.set(1, stacked(lastStates, axis));

@@ -41,6 +41,12 @@ static bool buildScatterElements(NodeImport &node) {
   if (!axis || !reduce)
     return false;
   Item x = node.tensor(0), updates = node.tensor(2);
+  dl::Dims wanted = node.dims(1);
+  if (updates.isTensor() && dl::getDims(updates.tensorType()).size() == wanted.size() &&
+      llvm::all_of(llvm::zip(dl::getDims(updates.tensorType()), wanted), [&](const auto &pair) {
+        return node.mayAgree(std::get<0>(pair), std::get<1>(pair));
+      }))
+    updates = node.expect(updates, wanted);
   Item index = wrapped(node, node.tensor(1), node.dims(0)[*axis]);
   node.set(0, scatter(node, *reduce, x, *axis, index, updates));
   return !node.hasFailed();

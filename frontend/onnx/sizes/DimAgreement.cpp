@@ -198,6 +198,8 @@ void NodeImport::agreeOnDims() {
     if (channels)
       agreeDim(0, 1, dim(*channels * (isConvolution && !isTransposed ? integer("group", 1) : 1)));
   } else if ((op == "LSTM" || op == "GRU" || op == "RNN") && rank(0) == 3) {
+    if (has(1) && rank(1) == 3 && dl::asConstant(dims(1)[2]))
+      agreeDim(0, 2, dims(1)[2]);
     // Sequences and initial states have one batch.
     bool isBatchFirst = integer("layout", 0) != 0;
     AffineExpr batch = dims(0)[isBatchFirst ? 0 : 1];
