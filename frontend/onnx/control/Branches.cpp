@@ -97,6 +97,12 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
         return false;
       yielded[i].push_back(tensor);
     }
+    // Conditions have one element, of any rank.
+    for (mlir::Value &value : yielded[i])
+      if (auto type = llvm::cast<RankedTensorType>(value.getType());
+          type.getElementType().isInteger(1) && type.getRank() > 0 && type.hasStaticShape() &&
+          type.getNumElements() == 1)
+        value = emitter->reshape(node.loc, value, {});
     dl::YieldOp::create(builder, node.loc, yielded[i]);
     known[i] = std::move(*found);
   }

@@ -38,7 +38,8 @@ const Activation kActivations[] = {
 /// without a layout of their own.
 class RecurrentSteps {
 public:
-  RecurrentSteps(NodeImport &node, RecurrentKind kind) : node(node), kind(kind) {}
+  RecurrentSteps(NodeImport &node, RecurrentKind kind, bool isQuantized)
+      : node(node), kind(kind), isQuantized(isQuantized) {}
   bool run();
 
 private:
@@ -60,12 +61,17 @@ private:
   Item ofDirection(size_t input, int64_t direction) {
     return node.call("select", {node.tensor(input), item(int64_t(0)), item(direction)});
   }
+  /// A weight of one direction: [G H, I], or [G H, H].
+  Item weightOf(size_t input, int64_t direction);
+  /// x as the nearest of 256 numbers between its smallest and its largest.
+  Item rounded(Item x);
   Item product(Item x, Item weight) { return op("matmul", x, node.permute(weight, {1, 0})); }
   size_t functions() const { return kind == RecurrentKind::lstm ? 3 : gates() == 3 ? 2 : 1; }
   int64_t gates() const { return static_cast<int64_t>(kind); }
 
   NodeImport &node;
   RecurrentKind kind;
+  bool isQuantized; // W [D, I, G H] and R [D, H, G H] are integers, and so is what they multiply
   int64_t hidden = 0, directions = 1;
   int64_t steps = 0; // that are written out; 0: a loop
   double clip = 0;
@@ -139,9 +145,38 @@ Item RecurrentSteps::activated(size_t function, Item x) {
   return node.call(name, {x});
 }
 
+Item RecurrentSteps::weightOf(size_t input, int64_t direction) {
+  Item weight = ofDirection(input, direction);
+  if (!isQuantized)
+    return weight;
+  Type f32 = node.builder.getF32Type();
+  size_t scale = input == 1 ? 8 : 10; // [D] or [D, G H]; the zero points follow
+  Item numbers = node.cast(weight, f32);
+  if (node.has(scale + 1))
+    numbers = op("sub", numbers, node.cast(ofDirection(scale + 1, direction), f32));
+  return node.permute(op("mul", numbers, ofDirection(scale, direction)), {1, 0});
+}
+
+Item RecurrentSteps::rounded(Item x) {
+  if (!isQuantized)
+    return x;
+  Item low = node.call("minimum", {node.call("amin", {x}), item(0.0)});
+  Item high = node.call("maximum", {node.call("amax", {x}), item(0.0)});
+  Item scale = op("div", op("sub", high, low), item(255.0));
+  // All zeros stay so.
+  scale = node.call("where", {op("gt", scale, item(0.0)), scale, node.scalar(1, node.dtype(0))});
+  auto nearest = [&](Item number) {
+    return node.call("clamp", {node.call("round", {number}), item(0.0), item(255.0)});
+  };
+  Item zero = nearest(node.call("neg", {op("div", low, scale)}));
+  Item steps = node.call("clamp", {op("add", node.call("round", {op("div", x, scale)}), zero),
+                                   item(0.0), item(255.0)});
+  return op("mul", op("sub", steps, zero), scale);
+}
+
 /// Gates of ONNX: input, output, forget, cell.
 void RecurrentSteps::stepLstm(Item fromX) {
-  Item gates = op("add", fromX, product(state, recurrentWeight));
+  Item gates = op("add", fromX, product(rounded(state), recurrentWeight));
   if (recurrentBias)
     gates = op("add", gates, *recurrentBias);
   auto peeping = [&](int64_t index, Item memory) {
@@ -237,15 +272,15 @@ bool RecurrentSteps::runLoop(Item fromX, bool isBackward) {
 }
 
 bool RecurrentSteps::runDirection(int64_t direction) {
-  Item x = node.tensor(0), weight = ofDirection(1, direction);
+  Item x = node.tensor(0), weight = weightOf(1, direction);
   if (isBatchFirst)
     x = node.permute(x, {1, 0, 2});
   if (node.hasFailed())
     return false;
   dl::Dims dims = dl::getDims(x.tensorType());
-  recurrentWeight = ofDirection(2, direction);
+  recurrentWeight = weightOf(2, direction);
   recurrentBias.reset();
-  Item fromX = product(x, weight);
+  Item fromX = product(rounded(x), weight);
   if (node.has(3)) {
     Item bias = ofDirection(3, direction);
     fromX = op("add", fromX, gate(bias, 0, gates()));
@@ -291,7 +326,10 @@ bool RecurrentSteps::run() {
   node.attribute("hidden_size");
   if (!readActivations())
     return false;
-  hidden = dl::asConstant(node.dims(2)[1]).value_or(0) / gates();
+  if (node.rank(0) != 3 || node.rank(1) != 3 || node.rank(2) != 3)
+    return node.fail("it takes x, W and R of three dims, got " + node.typeText(0) + ", " +
+                     node.typeText(1) + " and " + node.typeText(2));
+  hidden = dl::asConstant(node.dims(2)[1]).value_or(0) / (isQuantized ? 1 : gates());
   auto length = dl::asConstant(node.dims(0)[isBatchFirst ? 1 : 0]);
   if (length == 0 || (!length && node.importer.hasStates()))
     return node.unsupported(
@@ -321,7 +359,11 @@ bool RecurrentSteps::run() {
 }
 
 bool buildRecurrentSteps(NodeImport &node, RecurrentKind kind) {
-  return RecurrentSteps(node, kind).run();
+  return RecurrentSteps(node, kind, /*isQuantized=*/false).run();
+}
+
+bool buildQuantizedLstm(NodeImport &node) {
+  return RecurrentSteps(node, RecurrentKind::lstm, /*isQuantized=*/true).run();
 }
 
 } // namespace dlc::onnx

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/RecurrentSteps.h"
 #include "frontend/onnx/ops/Windows.h"
 
 #include <limits>
@@ -197,6 +198,7 @@ static bool buildEmbedLayerNorm(NodeImport &node) {
 llvm::ArrayRef<OddRule> microsoftFusionRules() {
   static const OddRule rules[] = {
       {"com.microsoft.BiasGelu", 1, buildBiasGelu},
+      {"com.microsoft.DynamicQuantizeLSTM", 1, buildQuantizedLstm},
       {"com.microsoft.EmbedLayerNormalization", 1, buildEmbedLayerNorm},
       {"com.microsoft.FastGelu", 1, buildFastGelu},
       {"com.microsoft.FusedConv", 1, buildFusedConv},
