@@ -80,20 +80,33 @@ class Session:
         self.check(self.lib.dlc_context_output_dims(self.context, ctypes.c_size_t(position), ctypes.byref(rank), dims))
         return list(dims)[:rank.value]
 
+    def kept(self, position, dtype):
+        """The elements of an output that the context keeps."""
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self.check(self.lib.dlc_context_output_data(self.context, ctypes.c_size_t(position), ctypes.byref(data), ctypes.byref(size)))
+        return np.frombuffer(ctypes.string_at(data, size.value), CODES[NAMES.index(dtype)])
+
     def run(self, arrays):
         """`arrays` by name, in the dtypes of the inputs; (dtype, array) by the name of the output."""
         inputs, outputs = self.values("input"), self.values("output")
         held = [np.ascontiguousarray(arrays[name]).reshape(arrays[name].shape) for name, _ in inputs]
         given = (Tensor * max(len(held), 1))(*[self.describe(a, d) for a, (_, d) in zip(held, inputs)])
         self.check(self.lib.dlc_context_bind(self.context, given, ctypes.c_size_t(len(held))))
-        results = []
+        results, taken = [], (Tensor * max(len(outputs), 1))()
         for position, (_, dtype) in enumerate(outputs):
-            results.append(np.zeros(self.output_dims(position), CODES[NAMES.index(dtype)]))
-        taken = (Tensor * max(len(results), 1))(*[self.describe(a, d) for a, (_, d) in zip(results, outputs)])
+            dims = self.output_dims(position)
+            if -1 in dims:  # known after the run: the context keeps it
+                results.append(None)
+                taken[position] = Tensor(struct_size=ctypes.sizeof(Tensor), dtype=NAMES.index(dtype), rank=len(dims))
+            else:
+                results.append(np.zeros(dims, CODES[NAMES.index(dtype)]))
+                taken[position] = self.describe(results[-1], dtype)
         self.check(self.lib.dlc_context_run(self.context, given, ctypes.c_size_t(len(held)), taken,
                                             ctypes.c_size_t(len(results))))
         # Where the data say how large an output is, it is known now.
         for position, array in enumerate(results):
             dims = self.output_dims(position)
+            if array is None:
+                array = self.kept(position, outputs[position][1])
             results[position] = array.reshape(-1)[:int(np.prod(dims, dtype=np.int64))].reshape(dims)
         return {name: (dtype, array) for (name, dtype), array in zip(outputs, results)}
