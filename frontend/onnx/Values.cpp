@@ -298,6 +298,13 @@ mlir::Value Importer::materialise(Value &value, Location loc, const std::string 
       error(what + ": " + message);
     return value.tensor;
   }
+  if (value.sequence || value.isEmptyOptional) {
+    unsupported.push_back(what + " is " +
+                          (value.sequence ? "a sequence" : "an optional without element") +
+                          "; dlc has tensors there: join a sequence by ConcatFromSequence");
+    ++unsupportedCount;
+    return {};
+  }
   error(what + " has no value");
   return {};
 }

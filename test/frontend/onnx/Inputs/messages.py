@@ -301,6 +301,8 @@ one("unsqueeze_twice", "Unsqueeze", "x, s", tensors=[ints("s", 0, 0)])
 one("expand_other", "Expand", "x, s", tensors=[ints("s", 2, 4)])
 one("split_more", "Split", "x, s", batch, outputs="y, z", before=[node("Shape", "x", "d"), node("Slice", "d, o, i, o", "m"),
                                                                    node("Concat", "m, i", "s", axis=0)], tensors=[ints("o", 0), ints("i", 1)])
+one("sequence_output", "SequenceConstruct", "x, x")
+one("optional_output", "Optional", "")
 one("reshape_long", "Reshape", "x, s", [value("x"), value("s", "i64", ("N",))])
 one("expand_many", "Expand", "x, s", [value("x"), value("s", "i64", (65,))])
 one("tile_data", "Tile", "x, s", shaped)
@@ -462,7 +464,7 @@ one("scatter_cache_ranks", "TensorScatter", "x, u", [value("x"), value("u", dims
 one("reverse_axes", "ReverseSequence", "x, n", [value("x"), value("n", "i64", (2,))], batch_axis=0, time_axis=0)
 
 gates = [value("x", dims=(2, 1, 3)), value("w", dims=(1, 8, 3)), value("r", dims=(1, 8, 2))]
-one("lstm_clip", "LSTM", "x, w, r", [value("x", dims=("T", 1, 3)), *gates[1:]], clip=1.0)
+one("lstm_empty", "LSTM", "x, w, r", [value("x", dims=(0, 1, 3)), *gates[1:]], clip=1.0)
 one("lstm_rank", "LSTM", "x, w, r", [value("x"), *gates[1:]])
 case("rnn_activations", model([node("RNN", "x, w, r", "y") + field(5, field(1, "activations") + field(9, "Sine"))], gates))
 
