@@ -5,6 +5,7 @@
 
 #include "codegen/package/ModuleTable.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,8 +19,10 @@ namespace {
 
 class FlowBuilder {
 public:
-  FlowBuilder(ModuleOp module, ArrayRef<CompiledSegment> segments, schema::FlowT &flow)
-      : symbols(dl::symbolsOf(module)), flow(flow), defined(symbols.size()) {
+  FlowBuilder(ModuleOp module, ArrayRef<CompiledSegment> segments, ExpressionTable &expressions,
+              schema::FlowT &flow)
+      : module(module), symbols(dl::symbolsOf(module)), expressions(expressions), flow(flow),
+        defined(symbols.size()) {
     for (auto [position, segment] : llvm::enumerate(segments))
       numbers[ModuleOp(segment.module).getSymName().value_or("")] = position;
     for (auto [position, symbol] : llvm::enumerate(symbols))
@@ -40,8 +43,12 @@ private:
   void addRead(dl::ReadOp read, uint32_t block);
   void addIf(dl::IfOp branch, uint32_t block);
   void addWhile(dl::WhileOp loop, uint32_t block);
+  bool isDefined(AffineExpr dim) const;
+  std::vector<uint32_t> dimsOfNone(dl::WhileOp loop);
 
+  ModuleOp module;
   SmallVector<dl::SymbolAttr> symbols;
+  ExpressionTable &expressions;
   schema::FlowT &flow;
   std::vector<bool> defined;
   llvm::StringMap<uint32_t> numbers; // of segments
@@ -135,9 +142,38 @@ void FlowBuilder::addIf(dl::IfOp branch, uint32_t block) {
   defineSymbols(branch.getResults(), block);
 }
 
+/// Whether something before gives all symbols of `dim`.
+bool FlowBuilder::isDefined(AffineExpr dim) const {
+  bool isFound = true;
+  dim.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    if (!symbol)
+      return;
+    isFound &= defined[symbol.getPosition()];
+    if (dl::DerivedAttr derived = symbols[symbol.getPosition()].getDerived())
+      dl::forEachDim(derived, [&](AffineExpr operand) { isFound &= isDefined(operand); });
+  });
+  return isFound;
+}
+
+/// The dims of what a loop gathers, for one without a step: the least ones where its steps say them.
+std::vector<uint32_t> FlowBuilder::dimsOfNone(dl::WhileOp loop) {
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
+  std::vector<uint32_t> rows;
+  for (Value stack : loop.getResults().drop_front(loop.getInitial().size()))
+    for (AffineExpr dim : llvm::drop_begin(dl::getDims(cast<RankedTensorType>(stack.getType())))) {
+      auto range = dl::rangeOf(dim, ranges);
+      int64_t least = range ? std::max<int64_t>(range->min, 0) : 0;
+      rows.push_back(
+          expressions.add(isDefined(dim) ? dim : dl::constantDim(least, dim.getContext())));
+    }
+  return rows;
+}
+
 void FlowBuilder::addWhile(dl::WhileOp loop, uint32_t block) {
   Block &body = loop.getBodyBlock();
   auto &step = add<schema::LoopStepT>(block);
+  step.empty_dims = dimsOfNone(loop);
   if (loop.getTrips())
     step.trips = static_cast<int32_t>(slot(loop.getTrips()));
   if (loop.getCondition())
@@ -154,6 +190,11 @@ void FlowBuilder::addWhile(dl::WhileOp loop, uint32_t block) {
   step.gathered = slotsOf(loop.getGathered());
   step.results = slotsOf(loop.getResults().take_front(carried.size()));
   step.stacks = slotsOf(loop.getResults().drop_front(carried.size()));
+  // The steps that are done say how long a stack is.
+  for (auto [each, stack] : llvm::zip_equal(step.gathered, step.stacks)) {
+    flow.slots[stack]->dims = flow.slots[each]->dims;
+    flow.slots[stack]->dims.insert(flow.slots[stack]->dims.begin(), -1);
+  }
   defineSymbols(loop.getResults(), block);
 }
 
@@ -199,7 +240,7 @@ LogicalResult buildFlow(ModuleOp module, ArrayRef<CompiledSegment> segments,
       add(table.outputs, function.getResultAttrOfType<StringAttr>(i, "dl.name"),
           function.getResultTypes()[i]);
   table.flow = std::make_unique<schema::FlowT>();
-  if (failed(FlowBuilder(module, segments, *table.flow).build(function)))
+  if (failed(FlowBuilder(module, segments, expressions, *table.flow).build(function)))
     return failure();
   table.expressions = expressions.getNodes();
   return success();

@@ -28,8 +28,10 @@ Status FlowRunner::loop(const PlannedStep &planned, const schema::LoopStep &step
   std::vector<Stack> stacks;
   for (size_t i = 0; i < sizeOf(step.gathered()); ++i)
     stacks.push_back({step.gathered()->Get(static_cast<uint32_t>(i)),
-                      step.stacks()->Get(static_cast<uint32_t>(i)), nullptr,
-                      hasFixedTrips ? trips : 0});
+                      step.stacks()->Get(static_cast<uint32_t>(i)),
+                      nullptr,
+                      hasFixedTrips ? trips : 0,
+                      {}});
   int64_t done = 0;
   for (bool goesOn = condition != 0; goesOn && done < trips; ++done) {
     DLC_TRY(checkTime());
@@ -37,9 +39,40 @@ Status FlowRunner::loop(const PlannedStep &planned, const schema::LoopStep &step
   }
   for (size_t i = 0; i < carried.size(); ++i)
     slots[step.results()->Get(static_cast<uint32_t>(i))] = std::move(carried[i]);
+  if (done == 0) {
+    std::vector<Dims> dims = dimsOfNone(step);
+    for (size_t i = 0; i < stacks.size(); ++i)
+      stacks[i].empty = std::move(dims[i]);
+  }
   for (Stack &stack : stacks)
     DLC_TRY(endStack(stack, done));
   return {};
+}
+
+std::vector<Dims> FlowRunner::dimsOfNone(const schema::LoopStep &step) const {
+  std::vector<int64_t> values;
+  if (sizeOf(step.empty_dims())) {
+    std::vector<int64_t> symbols(numbers.begin(),
+                                 numbers.begin() + static_cast<ptrdiff_t>(sizeOf(table.symbols())));
+    for (size_t i = 0; i < symbols.size(); ++i) { // those of steps to come are 0 so far
+      const schema::Symbol &symbol = *table.symbols()->Get(static_cast<uint32_t>(i));
+      symbols[i] = std::clamp(symbols[i], symbol.min(), symbol.max());
+    }
+    expressions.evaluate(symbols, expressions.size(), values);
+  }
+  std::vector<Dims> dims;
+  uint32_t next = 0;
+  for (size_t i = 0; i < sizeOf(step.gathered()); ++i) {
+    const auto *known = flow.slots()->Get(step.gathered()->Get(static_cast<uint32_t>(i)))->dims();
+    Dims &own = dims.emplace_back();
+    for (size_t dim = 0; dim < sizeOf(known); ++dim, ++next) {
+      int64_t size = known->Get(static_cast<uint32_t>(dim));
+      if (size < 0)
+        size = values.empty() ? 0 : values[step.empty_dims()->Get(next)];
+      own.push_back(std::max<int64_t>(size, 0));
+    }
+  }
+  return dims;
 }
 
 Status FlowRunner::pass(const schema::LoopStep &step, int64_t number,
@@ -118,9 +151,8 @@ Status FlowRunner::endStack(Stack &stack, int64_t count) {
   const schema::Slot &value = *flow.slots()->Get(stack.from);
   auto width = static_cast<size_t>(rt::bytesOf(value.dtype()));
   if (!stack.tensor) {
-    Dims dims = {0};
-    for (size_t i = 0; i < sizeOf(value.dims()); ++i)
-      dims.push_back(std::max<int64_t>(value.dims()->Get(static_cast<uint32_t>(i)), 0));
+    Dims dims = stack.empty;
+    dims.insert(dims.begin(), 0);
     Expected<TensorRef> made = pool->make(dims, width);
     if (made.failed())
       return made.status();

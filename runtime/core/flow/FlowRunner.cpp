@@ -15,8 +15,8 @@ using namespace dlc::rt;
 template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
 
 FlowRunner::FlowRunner(Module &module, const ExecutorOptions &options)
-    : table(module.table()), flow(*module.flow()), options(options),
-      blocks(planFlow(flow, sizeOf(table.inputs()) + sizeOf(table.states()))),
+    : table(module.table()), flow(*module.flow()), expressions(module.expressions()),
+      options(options), blocks(planFlow(flow, sizeOf(table.inputs()) + sizeOf(table.states()))),
       slots(sizeOf(flow.slots())) {}
 
 Expected<std::unique_ptr<Executor>> FlowRunner::create(Module &module, const Open &open,

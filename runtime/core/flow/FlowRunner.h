@@ -51,6 +51,7 @@ private:
     uint32_t from, to; ///< slots
     TensorRef tensor;  ///< with room for `room` steps; null before the first
     int64_t room = 0;
+    Dims empty = {}; ///< dims of a step's value if there was no step
   };
 
   FlowRunner(Module &module, const ExecutorOptions &options);
@@ -71,6 +72,8 @@ private:
               std::vector<Stack> &stacks, bool &goesOn);
   Status gather(Stack &stack, int64_t number);
   Status endStack(Stack &stack, int64_t count);
+  /// The dims of what a loop without a step would gather.
+  std::vector<Dims> dimsOfNone(const schema::LoopStep &step) const;
   Status numberIn(uint32_t slot, int64_t &value);
   Expected<TensorRef> scalar(int64_t value);
   Status readNumber(Tensor &tensor, uint32_t slot);
@@ -78,6 +81,7 @@ private:
 
   const schema::Module &table;
   const schema::Flow &flow;
+  const Expressions &expressions;
   const ExecutorOptions options;
   std::vector<PlannedBlock> blocks;
   std::vector<std::unique_ptr<SegmentRunner>> segments;

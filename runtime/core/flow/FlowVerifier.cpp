@@ -356,10 +356,24 @@ private:
     DLC_TRY(
         checkInner(where, step.body(), depth, block, [&] { return checkEndOfBody(where, step); }));
     leave(std::move(outer));
+    DLC_TRY(checkEmptyDims(where, step));
     for (size_t i = 0; i < carried; ++i)
       DLC_TRY(writeSlot(where, step.results()->Get(i)));
     for (size_t i = 0; i < stacks; ++i)
       DLC_TRY(writeSlot(where, step.stacks()->Get(i)));
+    return {};
+  }
+
+  Status checkEmptyDims(const std::string &where, const schema::LoopStep &step) const {
+    size_t dims = 0;
+    for (size_t i = 0; i < sizeOf(step.gathered()); ++i)
+      dims += rankOf(step.gathered()->Get(i));
+    if (!sizeOf(step.empty_dims()))
+      return {};
+    DLC_TRY(checkCount(where, "dims of what it gathers", step.empty_dims(), dims));
+    for (uint32_t row : *step.empty_dims())
+      if (!verified.expressions.has(row))
+        return refuseModule(where, "expression ", row, " is not a size");
     return {};
   }
 

@@ -140,6 +140,41 @@ TEST(Flow, StacksOfOpenLoopsGrow) {
   EXPECT_EQ(run.bytes(0), std::string("\1\1\1\1\1\0", 6));
 }
 
+TEST(Flow, StacksOfNoStepHaveTheDimsOfOne) {
+  // x [N], doubled `trips` times; the stack is [T, N] without a step, too. A dim that the steps would
+  // say (M) is its least.
+  for (bool isKnown : {true, false}) {
+    FlowPackage f;
+    Expr n = f.symbol("N", 0, 64), t = f.readSymbol("T", 0, 64), m = f.readSymbol("M", 2, 64);
+    uint32_t x = f.inputSlot("x", DType::f32, {n}, {-1}),
+             trips = f.inputSlot("trips", DType::i64, {}, {});
+    uint32_t twice = f.segment(twiceSegment()), body = f.block();
+    uint32_t before = f.slot(DType::f32, {-1}), after = f.slot(DType::f32, {-1}),
+             last = f.slot(DType::f32, {-1}), all = f.slot(DType::f32, {-1, -1});
+    LoopStepT &loop = f.loop(0, body);
+    loop.trips = int32_t(trips);
+    loop.initial = {x};
+    loop.arguments = {before};
+    loop.next = {after};
+    loop.results = {last};
+    loop.gathered = {after};
+    loop.stacks = {all};
+    loop.empty_dims = {(isKnown ? n : m).row};
+    f.call(body, twice, {before}, {after});
+    f.result("all", DType::f32, {t, isKnown ? n : m}, all);
+    FlowRun run(f.file());
+    Floats three = {1, 2, 3};
+    Integers none = {0}, two = {2};
+    ASSERT_EQ(run.run({tensor(DLC_F32, {3}, three), tensor(DLC_I64, {}, none)}), DLC_OK)
+        << dlc_last_error();
+    EXPECT_EQ(run.dims(0), Integers({0, isKnown ? 3 : 2}));
+    ASSERT_EQ(run.run({tensor(DLC_F32, {3}, three), tensor(DLC_I64, {}, two)}), DLC_OK)
+        << dlc_last_error();
+    EXPECT_EQ(run.dims(0), Integers({2, 3}));
+    EXPECT_EQ(run.floats(0), Floats({2, 4, 6, 4, 8, 12}));
+  }
+}
+
 TEST(Flow, StackedTensorsHaveEqualDims) {
   FlowPackage f = sampleFlow();
   // The loop of the then block appends instead of doubling.

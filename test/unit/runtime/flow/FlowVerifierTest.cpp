@@ -304,6 +304,10 @@ const Fault kFaults[] = {
      "block 1, step 0: dim 0 of slot 6 is not always 4"},
     {"LoopStackDim", [](FlowPackage &p) { slotOf(p, 6).dims = {-1, 4}; },
      "block 1, step 0: dim 1 of slot 6 is not always 4"},
+    {"LoopEmptyDims", [](FlowPackage &p) { forOf(p).empty_dims = {0, 0}; },
+     "block 1, step 0: expected 1 dims of what it gathers, got 2"},
+    {"LoopEmptyDim", [](FlowPackage &p) { forOf(p).empty_dims = {500}; },
+     "block 1, step 0: expression 500 is not a size"},
     {"LoopStackMissing", [](FlowPackage &p) { forOf(p).stacks = {60}; },
      "block 1, step 0: it names slot 60; there are 14"},
 
