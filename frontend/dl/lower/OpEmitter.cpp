@@ -213,8 +213,6 @@ Operation *OpEmitter::createOnce(OperationState &state) {
   return op;
 }
 
-/// Makes symbols of `type` smaller that the model computes: larger ones are refused when they turn up.
-/// False where none is left.
 bool OpEmitter::limitComputed(RankedTensorType type) {
   for (int64_t limit : {int64_t(1) << 20, kDefaultDimMax}) {
     bool changed = false;

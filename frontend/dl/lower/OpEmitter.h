@@ -85,11 +85,13 @@ public:
   /// Where it is set: is asked to narrow the symbols' ranges for an op at `loc` that needs it;
   /// false where it cannot.
   std::function<bool(mlir::Location loc, const dl::RangeNeed &need)> narrow;
+  /// Makes symbols of `type` smaller that the model computes: larger ones are refused when they turn
+  /// up. False where none is left.
+  bool limitComputed(mlir::RankedTensorType type);
 
 private:
   mlir::Value fullOfDim(mlir::Location loc, mlir::AffineExpr dim, mlir::RankedTensorType type);
   mlir::Operation *createOnce(mlir::OperationState &state);
-  bool limitComputed(mlir::RankedTensorType type);
   mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,

@@ -4,7 +4,6 @@
 // Of an If whose condition is known at import, one branch is imported. Else the running model takes
 // one of two (dl.if). Branches of few cheap ops are both computed, and the condition selects.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/Spelling.h"
 #include "frontend/onnx/control/Regions.h"
 
 #include "ir/dl/DLOps.h"
@@ -15,7 +14,6 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-using frontend::quote;
 using frontend::RegionScope;
 
 /// The type of a value that is either of two; null, reported, where they differ in dtype or rank.
@@ -91,11 +89,8 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
     if (!found)
       return false;
     for (size_t position : wanted) {
-      mlir::Value tensor =
-          materialise((*found)[position], node.loc, "result " + quote(node.node.outputs[position]));
-      if (!tensor)
+      if (!flatten(node, (*found)[position], nullptr, yielded[i]))
         return false;
-      yielded[i].push_back(tensor);
     }
     // Conditions have one element, of any rank.
     for (mlir::Value &value : yielded[i])

@@ -133,8 +133,11 @@ Item Importer::elementAt(NodeImport &node, Sequence &sequence, Item position) {
   Item place = fromFront(node, shapes, position);
   AffineExpr start = node.readSize(offsetOf(node, shapes, place), kMostElements);
   int64_t rank = shapes.tensorType().getDimSize(1);
-  Item row =
-      node.call("index_select", {shapes, item(int64_t(0)), node.reshape(place, {node.dim(1)})});
+  AffineExpr at = node.readSize(place, kMostRead);
+  if (!at)
+    return poison();
+  Item row = node.call("narrow",
+                       {shapes, item(int64_t(0)), Item::dim(at, {}), Item::dim(node.dim(1), {})});
   dl::Dims dims;
   for (int64_t dim = 0; dim < rank && start; ++dim) {
     Item one = node.call("select", {node.call("select", {row, item(int64_t(0)), item(int64_t(0))}),

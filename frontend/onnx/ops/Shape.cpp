@@ -74,6 +74,7 @@ static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allows
     auto range = node.importer.isRead(dim) ? node.rangeOf(dim) : std::nullopt;
     return range && range->min <= number && range->max >= number;
   };
+  const dl::Dims given = wanted;
   for (auto [position, dim] : llvm::enumerate(wanted))
     if (!allowsZero && position < from.size() && mayBe(dim, 0) && mayBe(dim, -1)) {
       AffineExpr isZero = node.isEqual(dim, node.dim(0));
@@ -81,29 +82,30 @@ static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allows
       if (!dim)
         return node.unsupported("its new shape has too many dims that vary", "");
     }
-  if (llvm::none_of(wanted, [&](AffineExpr dim) { return mayBe(dim, -1); }))
+  if (llvm::none_of(given, [&](AffineExpr dim) { return mayBe(dim, -1); }))
     return true;
   if (!node.mayMultiply(wanted))
     return false;
   AffineExpr others = node.dim(1);
   bool hasFree = llvm::any_of(wanted, [&](AffineExpr dim) { return dl::isConstant(dim, -1); });
   dl::Dims places;
-  for (AffineExpr &dim : wanted) {
-    AffineExpr isFree = mayBe(dim, -1) ? node.isEqual(dim, node.dim(-1)) : AffineExpr();
-    AffineExpr size = isFree ? node.choose(isFree, node.dim(1), dim) : dim;
-    if (!size)
+  for (auto [size, dim] : llvm::zip_equal(given, wanted)) {
+    AffineExpr isFree = mayBe(size, -1) ? node.isEqual(size, node.dim(-1)) : AffineExpr();
+    AffineExpr known = isFree ? node.choose(isFree, node.dim(1), dim) : dim;
+    if (!known)
       return node.unsupported("its new shape has too many dims that vary", "");
     if (isFree && hasFree) { // the one that is free is known
-      dim = size;
+      dim = known;
       continue;
     }
     places.push_back(isFree);
     if (!dl::isConstant(dim, -1))
-      others = dl::normalize(others * size);
+      others = dl::normalize(others * known);
   }
   if (hasFree || llvm::none_of(places, [](AffineExpr isFree) { return bool(isFree); }))
     return true;
   AffineExpr rest = restOf(node, from, {others});
+  rest = rest ? node.atLeastZero(rest) : rest;
   for (auto [dim, isFree] : llvm::zip_equal(wanted, places))
     if (isFree && !(dim = rest ? node.choose(isFree, rest, dim) : AffineExpr()))
       return node.unsupported("its new shape has too many dims that vary", "");
@@ -146,6 +148,7 @@ static bool buildReshape(NodeImport &node) {
     AffineExpr quotient = quotientOf(dims, others, node.context);
     if (!quotient)
       quotient = restOf(node, dims, others);
+    quotient = quotient ? node.atLeastZero(quotient) : quotient;
     if (!quotient)
       return node.fail("cannot reshape " + node.typeText(0) +
                        ": what -1 stands for does not follow from its dims");
@@ -154,6 +157,9 @@ static bool buildReshape(NodeImport &node) {
   // Where the numbers of elements differ in form, sizes are looked for that make them equal, or the
   // runtime compares them.
   AffineExpr count = dl::product(dims, node.context), made = dl::product(result, node.context);
+  while (count != made && !node.rangeOf(dl::normalize(made - count)))
+    if (!node.importer.opEmitter().limitComputed(dl::makeTensor(result, node.dtype(0))))
+      break;
   if (count != made && !node.mayAgree(count, made) && node.importer.hasSolved())
     return false;
   node.set(0, node.reshape(x, result));
@@ -622,7 +628,7 @@ static Item repeatedBySizes(NodeImport &node, Item x, ArrayRef<AffineExpr> pads,
     AffineExpr size = node.dims(0)[axis];
     if (dl::isConstant(pads[place], 0) && dl::isConstant(pads[place + 1], 0))
       continue;
-    AffineExpr length = dl::normalize(size + pads[place] + pads[place + 1]);
+    AffineExpr length = node.atLeastZero(dl::normalize(size + pads[place] + pads[place + 1]));
     Item last = Item::dim(dl::normalize(size - 1), {});
     Item places = node.call(
         "sub", {node.call("arange", {Item::dim(length, {})}), Item::dim(pads[place], {})});

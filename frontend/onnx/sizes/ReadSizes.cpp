@@ -13,8 +13,9 @@ namespace dlc::onnx {
 using frontend::quote;
 
 /// The size at `position` of a vector of integers that is put together from sizes and from what the
-/// model computes; null where the model computes it.
-static AffineExpr elementOf(mlir::Value vector, int64_t position, MLIRContext *context) {
+/// model computes; null where the model computes it. `knownOf` gives the numbers of a weight.
+static AffineExpr elementOf(mlir::Value vector, int64_t position, MLIRContext *context,
+                            llvm::function_ref<const Known *(mlir::Value)> knownOf) {
   auto type = llvm::cast<RankedTensorType>(vector.getType());
   if (!vector.getDefiningOp() || !llvm::isa<IntegerType>(type.getElementType()) ||
       !type.hasStaticShape() || type.getRank() > 1)
@@ -24,12 +25,18 @@ static AffineExpr elementOf(mlir::Value vector, int64_t position, MLIRContext *c
         auto number = llvm::dyn_cast<IntegerAttr>(full.getFill());
         return number ? dl::constantDim(number.getInt(), context) : AffineExpr();
       })
+      .Case([&](dl::WeightOp) {
+        const Known *numbers = knownOf(vector);
+        auto dims = numbers ? numbers->dims() : std::nullopt;
+        return dims ? (*dims)[position] : AffineExpr();
+      })
       .Case([&](dl::ScalarTensorOp size) { return AffineExpr(size.getS().getResult(0)); })
       .Case<dl::BroadcastOp, dl::ReshapeOp, dl::CastOp>([&](auto op) {
         auto from = llvm::cast<RankedTensorType>(op.getX().getType());
         bool isSame = from.hasStaticShape() && from.getNumElements() == type.getNumElements();
         bool isOne = from.hasStaticShape() && from.getNumElements() == 1;
-        return isSame || isOne ? elementOf(op.getX(), isOne ? 0 : position, context) : AffineExpr();
+        return isSame || isOne ? elementOf(op.getX(), isOne ? 0 : position, context, knownOf)
+                               : AffineExpr();
       })
       .Case([&](dl::CatOp joined) -> AffineExpr {
         for (mlir::Value part : joined.getTensors()) {
@@ -37,7 +44,7 @@ static AffineExpr elementOf(mlir::Value vector, int64_t position, MLIRContext *c
           if (!size.hasStaticShape())
             return {};
           if (position < size.getNumElements())
-            return elementOf(part, position, context);
+            return elementOf(part, position, context, knownOf);
           position -= size.getNumElements();
         }
         return {};
@@ -78,10 +85,17 @@ std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Rang
   if (clamps)
     numbers = call("minimum", {call("maximum", {numbers, item(range.min)}), item(range.max)});
   Value &value = *inputs[input];
+  auto knownOf = [&](mlir::Value weight) -> const Known * {
+    for (Frame *at = &frame; at; at = at->parent)
+      for (auto &entry : at->values)
+        if (entry.getValue().tensor == weight)
+          return importer.known(entry.getValue());
+    return nullptr;
+  };
   dl::Dims made;
   for (int64_t position = 0; position < count; ++position) {
     mlir::Value list = value.tensor;
-    if (AffineExpr known = list ? elementOf(list, position, context) : AffineExpr()) {
+    if (AffineExpr known = list ? elementOf(list, position, context, knownOf) : AffineExpr()) {
       made.push_back(known);
       continue;
     }
