@@ -53,6 +53,9 @@ private:
   unsigned levelOfSymbols(Operation *op, const Levels &levels);
   unsigned levelOfConstant(Value value, const Levels &levels);
   void define(Operation *step, unsigned level, Levels &levels);
+  /// Makes one segment of `ops`, or several where it would have too many symbols.
+  LogicalResult build(OpBuilder &builder, ArrayRef<Operation *> ops, ArrayRef<Value> constants,
+                      DenseMap<Value, Value> &made);
 
   SegmentBuilder segments;
   SmallVector<dl::SymbolAttr> symbols;
@@ -123,6 +126,15 @@ void Cutter::define(Operation *step, unsigned level, Levels &levels) {
       });
 }
 
+LogicalResult Cutter::build(OpBuilder &builder, ArrayRef<Operation *> ops,
+                            ArrayRef<Value> constants, DenseMap<Value, Value> &made) {
+  if (ops.size() < 2 || segments.countSymbols(ops) <= dl::kMaxSymbols)
+    return segments.build(builder, ops, constants, made);
+  size_t middle = ops.size() / 2;
+  return failure(failed(build(builder, ops.take_front(middle), {}, made)) ||
+                 failed(build(builder, ops.drop_front(middle), constants, made)));
+}
+
 LogicalResult Cutter::cut(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -175,7 +187,7 @@ LogicalResult Cutter::cut(Block &block) {
     for (Value constant : constants[level])
       if (!made.contains(constant))
         fresh.insert(constant);
-    if (failed(segments.build(builder, list, fresh.getArrayRef(), made)))
+    if (failed(build(builder, list, fresh.getArrayRef(), made)))
       return failure();
     for (Operation *step : steps[level]) {
       step->moveBefore(block.getTerminator());

@@ -64,6 +64,23 @@ void SegmentBuilder::forEachSymbol(Operation *op, llvm::function_ref<void(unsign
         walker.walk(argument.getType());
 }
 
+unsigned SegmentBuilder::countSymbols(ArrayRef<Operation *> ops) {
+  llvm::SmallBitVector used(symbols.size());
+  DenseSet<Operation *> seen;
+  std::function<void(Operation *)> visit = [&](Operation *op) {
+    if (!seen.insert(op).second)
+      return;
+    op->walk([&](Operation *inner) {
+      forEachSymbol(inner, [&](unsigned symbol) { used.set(symbol); });
+      for (Value operand : inner->getOperands())
+        if (operand.getDefiningOp() && isConstant(operand))
+          visit(operand.getDefiningOp());
+    });
+  };
+  llvm::for_each(ops, visit);
+  return used.count();
+}
+
 /// Gives `segment` the symbols that it names, in their order, and lists in `numbers` those whose
 /// values the flow gives.
 LogicalResult SegmentBuilder::declareSymbols(ModuleOp segment, Location loc,

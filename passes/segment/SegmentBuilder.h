@@ -29,6 +29,8 @@ public:
   mlir::LogicalResult build(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
                             llvm::ArrayRef<mlir::Value> constants,
                             llvm::DenseMap<mlir::Value, mlir::Value> &made);
+  /// How many symbols a segment of `ops` has.
+  unsigned countSymbols(llvm::ArrayRef<mlir::Operation *> ops);
   /// Erases the ops of `block` that segments compute now.
   void eraseOriginals(mlir::Block &block);
   unsigned count() const { return number; }

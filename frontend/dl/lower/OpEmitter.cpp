@@ -363,6 +363,7 @@ AffineExpr OpEmitter::countedSymbol(Location loc, const std::string &wanted, Aff
     auto range = dl::rangeOf(most, ranges);
     return read(loc, count, wanted, {0, range ? range->max : kDefaultDimMax});
   }
+  ++counted;
   auto varies = [](const Symbol &symbol) { return !symbol.most || !dl::asConstant(symbol.most); };
   bool isSettled = dl::asConstant(most).has_value();
   if (symbols.size() >= kMaxCounted ||

@@ -73,7 +73,8 @@ public:
   bool readsCounts = false;
   /// Whether a tensor was refused that may have too many elements.
   bool sawTooLarge = false;
-  size_t countedSizes() const { return counts.size(); }
+  /// How many sizes were counted, those that there was no room for included.
+  size_t countedSizes() const { return counted; }
 
   /// The values that were made for sizes. A region begins with those around it, and after it they
   /// are as before.
@@ -138,6 +139,7 @@ private:
   /// `wanted`, or with a number after it where that is taken.
   llvm::StringRef nameOf(const std::string &wanted);
 
+  size_t counted = 0;
   mlir::RankedTensorType tooLarge; // of the last op that createOnce refused for its size
   std::vector<Symbol> &symbols;
   mlir::ModuleOp module;

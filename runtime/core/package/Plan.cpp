@@ -61,7 +61,8 @@ private:
     PlannedBuffer planned{buffer.storage(), i, buffer.index(), values[buffer.bytes()]};
     if (buffer.storage() == Storage::view) {
       const PlannedBuffer &base = plan.buffers[buffer.index()];
-      if (isPlanned(base.storage) && planned.bytes > base.bytes)
+      // A view whose dims depend on symbols is of the main program alone: its dims are not known yet.
+      if (isPlanned(base.storage) && planned.bytes > base.bytes && phase == Phase::main)
         return malformed("buffer ", i, " views ", planned.bytes, " bytes of a buffer of ",
                          base.bytes);
       planned.storage = base.storage;
@@ -71,10 +72,10 @@ private:
     int64_t needed;
     bool exact = planned.storage == Storage::input || planned.storage == Storage::output ||
                  planned.storage == Storage::state;
-    bool fits =
-        !isPlanned(planned.storage) || (neededBytes(buffer, needed) && planned.bytes >= needed &&
-                                        (!exact || planned.root != i || planned.bytes == needed));
-    // A view whose dims depend on symbols is of the main program alone: its dims are not known yet.
+    bool isWithin = planned.root == i || planned.bytes <= plan.buffers[buffer.index()].bytes;
+    bool fits = !isPlanned(planned.storage) ||
+                (isWithin && neededBytes(buffer, needed) && planned.bytes >= needed &&
+                 (!exact || planned.root != i || planned.bytes == needed));
     bool isLater = phase == Phase::init && planned.root != i;
     unfit.push_back(!fits && isLater);
     if (!fits && !isLater)
