@@ -150,8 +150,7 @@ static bool buildReshape(NodeImport &node) {
       quotient = restOf(node, dims, others);
     quotient = quotient ? node.atLeastZero(quotient) : quotient;
     if (!quotient)
-      return node.fail("cannot reshape " + node.typeText(0) +
-                       ": what -1 stands for does not follow from its dims");
+      return node.unsupported("its new shape has too many dims that vary", "");
     result[*free] = quotient;
   }
   // Where the numbers of elements differ in form, sizes are looked for that make them equal, or the

@@ -109,6 +109,82 @@ TEST_F(InterpreterTest, AsksForWeightsAndChecksThem) {
   EXPECT_EQ(takeErrors(), "weight 'scale' is expected as 'tensor<2xf32>', got [1] of 'f32'\n");
 }
 
+TEST_F(InterpreterTest, RunsBranchesLoopsAndReads) {
+  auto function = parse(
+      R"(module attributes {dl.symbols = [#dl.symbol<"N", 0, 9>, #dl.symbol<"k", 0, 9 read true>, #dl.symbol<"m", 0, 9 read true>,
+        #dl.symbol<"in", 0, 9 read true>, #dl.symbol<"out", 0, 9 read true>, #dl.symbol<"T", 0, 9 read true>]} {
+    func.func @f(%x: tensor<?xf32, #dl.t<[s0]>>, %n: tensor<i64>, %c: tensor<i1>)
+        -> (tensor<?xf32, #dl.t<[s2]>>, tensor<?xf32, #dl.t<[s4]>>, tensor<?xi64, #dl.t<[s5]>>) {
+      dl.read %n as affine_map<()[s0, s1] -> (s1)> : tensor<i64>
+      %y = dl.if %c : (tensor<i1>) -> tensor<?xf32, #dl.t<[s2]>> {
+        %0 = dl.narrow %x {dim = 0 : i64, start = affine_map<() -> (0)>, length = affine_map<()[s0, s1] -> (s1)>}
+            : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s1]>>
+        dl.yield %0 : tensor<?xf32, #dl.t<[s1]>>
+      } else {
+        dl.yield %x : tensor<?xf32, #dl.t<[s0]>>
+      }
+      %z, %steps = dl.while trips(%n : tensor<i64>) (%y) : (tensor<?xf32, #dl.t<[s2]>>) -> (tensor<?xf32, #dl.t<[s4]>>, tensor<?xi64, #dl.t<[s5]>>) {
+      ^bb0(%step: tensor<i64>, %a: tensor<?xf32, #dl.t<[s3]>>):
+        %0 = dl.cat %a, %x {dim = 0 : i64} : (tensor<?xf32, #dl.t<[s3]>>, tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s3 + s0]>>
+        dl.yield %0, %step : tensor<?xf32, #dl.t<[s3 + s0]>>, tensor<i64>
+      }
+      return %y, %z, %steps : tensor<?xf32, #dl.t<[s2]>>, tensor<?xf32, #dl.t<[s4]>>, tensor<?xi64, #dl.t<[s5]>>
+    }
+  })");
+  auto run = [&](int64_t n, bool taken) {
+    Tensor x = floats({3}, {1, 2, 3}), count(IntegerType::get(&context, 64), {}),
+           condition(IntegerType::get(&context, 1), {});
+    count.ints()[0] = n;
+    condition.ints()[0] = taken;
+    auto bound = bindSymbols(function, {x, count, condition});
+    EXPECT_TRUE(succeeded(bound)) << errors;
+    return interpret(function, {x, count, condition}, *bound);
+  };
+  auto results = run(2, true);
+  ASSERT_TRUE(succeeded(results)) << errors;
+  EXPECT_EQ((*results)[0].floats(), ArrayRef<double>({1, 2}));
+  EXPECT_EQ((*results)[1].floats(), ArrayRef<double>({1, 2, 1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ((*results)[2].ints(), ArrayRef<int64_t>({0, 1}));
+  results = run(0, false);
+  ASSERT_TRUE(succeeded(results)) << errors;
+  EXPECT_EQ((*results)[0].floats(), ArrayRef<double>({1, 2, 3}));
+  EXPECT_EQ((*results)[1].floats(), ArrayRef<double>({1, 2, 3}));
+  EXPECT_EQ((*results)[2].getDims(), ArrayRef<int64_t>({0}));
+  EXPECT_TRUE(failed(run(-1, false)));
+  EXPECT_EQ(takeErrors(), "the model computes k = -1; expected 0 to 9\n");
+  EXPECT_TRUE(failed(run(3, false))); // the loop would give 12 elements
+  EXPECT_EQ(takeErrors(), "the model computes out = 12; expected 0 to 9\n");
+}
+
+TEST_F(InterpreterTest, ChecksWhatLoopsCarryAndGather) {
+  auto loop = [&](StringRef carried, StringRef gathered) {
+    return parse(
+        (R"(module attributes {dl.symbols = [#dl.symbol<"N", 0, 9>, #dl.symbol<"in", 0, 9 read true>, #dl.symbol<"out", 0, 9 read true>]} {
+    func.func @f(%x: tensor<?xf32, #dl.t<[s0]>>, %n: tensor<i64>) {
+      %z, %all = dl.while trips(%n : tensor<i64>) (%x) : (tensor<?xf32, #dl.t<[s0]>>) -> (tensor<?xf32, #dl.t<[s2]>>, tensor<2x?xf32, #dl.t<[2, s2]>>) {
+      ^bb0(%step: tensor<i64>, %a: tensor<?xf32, #dl.t<[)" +
+         carried + R"(]>>):
+        %0 = dl.cat %x, %x {dim = 0 : i64} : (tensor<?xf32, #dl.t<[s0]>>, tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s0 * 2]>>
+        dl.yield %0, )" +
+         gathered + R"( : tensor<?xf32, #dl.t<[s0 * 2]>>, tensor<?xf32, #dl.t<[)" + carried +
+         R"(]>>
+      }
+      return
+    }
+  })")
+            .str());
+  };
+  auto run = [&](func::FuncOp function) {
+    Tensor x = floats({3}, {1, 2, 3}), count(IntegerType::get(&context, 64), {});
+    count.ints()[0] = 2;
+    return interpret(function, {x, count}, *bindSymbols(function, {x, count}));
+  };
+  EXPECT_TRUE(failed(run(loop("s0", "%a"))));
+  EXPECT_EQ(takeErrors(), "expected a tensor of [3], got [6]\n");
+  EXPECT_TRUE(failed(run(loop("s1", "%a"))));
+  EXPECT_EQ(takeErrors(), "gathers tensors of [3] and [6]\n");
+}
+
 TEST_F(InterpreterTest, BindsSymbolsFromInputs) {
   auto function =
       parse(R"(module attributes {dl.symbols = [#dl.symbol<"N", 1, 4>, #dl.symbol<"T", 2, 9>]} {

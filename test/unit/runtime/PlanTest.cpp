@@ -76,6 +76,17 @@ TEST(Plan, SizesThatDoNotFitTheDims) {
   negative.malformed(1, "buffer 1: its size, -12 bytes, does not fit its dims");
 }
 
+TEST(Plan, InitCommandsReadNoBuffersWhoseDimsVary) {
+  // A view of persistent memory with N elements, which are not known yet.
+  Planned program(Target::cpu);
+  uint32_t whole = program.buffer(Storage::persistent, DType::f32, {program.constant(16)}),
+           part = program.buffer(Storage::view, DType::f32, {program.few}, whole);
+  program.launch(0, {Planned::buffer(whole)}, {program.constant(1)}, {0}, true);
+  program.expect(1, "", rt::Phase::init);
+  program.launch(0, {Planned::buffer(part)}, {program.constant(1)}, {0}, true);
+  program.malformed(1, "command 1: buffer 2: its size does not fit its dims", rt::Phase::init);
+}
+
 TEST(Plan, SizesThatOverflow) {
   Planned persistent(Target::cpu);
   Expr quarter = persistent.constant(int64_t(1) << 60); // 2^62 bytes

@@ -433,6 +433,8 @@ fused("fused_split", "MultiHeadAttention", "q, k, k, b", {"q": (2, 5, 8), "k": (
 fused("fused_wide", "MultiHeadAttention", "q, k, k, b", {"q": (2, 5, "W"), "k": (2, 7, 8), "b": (24,)}, num_heads=2)
 fused("fused_ranks", "MultiHeadAttention", "q, k, k", {"q": (2, 5), "k": (2, 7, 8)}, num_heads=2)
 
+fused("quantized_lstm_rank", "DynamicQuantizeLSTM", "x, w, r, , , , , , s, z, s, z", {"x": (2, 3), "w": (1, 3, 8), "r": (1, 2, 8), "s": (1,), "z": (1,)}, hidden_size=2)
+
 # Attention, orders and scatters.
 def heads(q=(1, 2, 4, 8), k=(1, 2, 6, 8), v=(1, 2, 6, 8), *more):
     return [value("q", dims=q), value("k", dims=k), value("v", dims=v), *more]

@@ -80,5 +80,9 @@ check("a ratio of 1", (run(f"{folder}/cpu.bin", "cpu", 3, 1.0, True)["y"] == 0).
 other = run(f"{folder}/cuda.bin", "cuda-emu", ROWS, 0.3, True)
 check("emulated CUDA", all(np.array_equal(got[name], other[name]) for name in ("uniform", "first", "second", "drawn", "y", "mask")) and
       np.allclose(got["normal"], other["normal"], rtol=1e-5))
+with open(f"{folder}/unseeded.onnx", "wb") as file:
+    file.write(model([node("RandomNormalLike", "x")], [value("x", dims=("N", COLUMNS))]))
+told = subprocess.run(["dlc", "compile", f"{folder}/unseeded.onnx", "--target", "cpu", "-o", f"{folder}/unseeded.bin"], capture_output=True, text=True)
+check("no seed", not told.returncode and "it has no attribute 'seed'; dlc draws the same random numbers in each run" in told.stderr)
 print(f"{counts[True]} passed, {counts[False]} failed")
 sys.exit(1 if counts[False] else 0)

@@ -194,5 +194,9 @@ case("space_to_depth", [node("SpaceToDepth", "x", blocksize=2)], [x(1, 1, "H", "
 # Dims of -1 and "?" are any sizes, each for itself.
 case("any", [node("Relu", "x")], [x(2, "?", "?")], [], lambda v: np.maximum(v, 0), [[(2, 3, 5)], [(2, 1, 1)]])
 
+# Dims that are smaller, so that their product is no tensor beyond all memory.
+case("large", [node("Relu", "x")], [x("A", "B", "C", "D")], [], lambda v: np.maximum(v, 0), [[(2, 3, 4, 5)]],
+     [([(1, 1, 1, 8193)], "expected 1 to 8192")], notes=["large.onnx: dims are 8192 at most, for tensors would have more than 2^56 elements; --max-shapes gives other limits"])
+
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
