@@ -21,7 +21,7 @@ Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the 
 `dlc compile model.onnx` and `dlc import model.onnx -o model.dl` take opsets OLDEST to NEWEST of ONNX, in the dtypes of the operators they
 become ([operators](operators.md)). "Composed" is made of several. A form of an operator that is not imported is refused with the name of
 its node, all of a model's in one run, with exit code 3. Random numbers are those of their node's `seed`, the same in each run and on each
-device; without one the node is refused. `--state h0=hn` makes of an input and the output that is its next value a
+device; a node without one gets one. `--state h0=hn` makes of an input and the output that is its next value a
 [state](language.md#states), which stays in the model and is 0 at first: both have one type. `--state 'past.*=present.*'` names many.
 Where each next value is the state with new positions after it, as in a decoder, the states become [caches](generation.md) of a fixed size:
 `--state 'past_key_values.*=present.*[1024]'`.
@@ -30,6 +30,12 @@ A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--m
 of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
 f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error. Sizes that the model computes from its shapes,
 and dims that have to agree, are in [sizes](sizes.md).
+
+Data may choose the branch of an If and the number of steps of a Loop or Scan. The results of the branches, and a carried tensor before and
+after a step, have one rank and dtype; a tensor that a Loop stacks has the same dims in each step. Sequences and optionals may be values
+inside a model, its branches and its loops, but not its inputs or outputs. In a loop, and at positions that the model computes, all tensors
+of a sequence have one rank. SequenceMap needs the length of its sequence at import. In a model with states (`--state`) the import has
+to know the sizes that shapes are made of.
 
 Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
 result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not
@@ -77,7 +83,6 @@ All others of the node tests and small models that the ONNX project publishes do
 are refused in words:
 """
 REASONS = {
-    "sequences and optionals are refused": r"Sequence(?!.*Lens)|Optional",
     "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
     "dlc draws numbers and truth values alone, not one of several": r"Multinomial",
 }
@@ -96,7 +101,10 @@ def rules(tree):
             for name, since in re.findall(r'\{\s*"([\w.]+)",\s*(\d+),\s*build', tree.text(path)):
                 yield name, int(since), "composed"
         elif path.startswith("frontend/onnx/") and path.endswith(".cpp"):
-            for name in sorted(set(re.findall(r'node\.op == "(\w+)"', tree.text(path)))):
+            text = tree.text(path)
+            listed = re.findall(r"^bool isSequenceOp\(.*?^}", text, re.M | re.S)
+            names = re.findall(r'"(\w+)"', listed[0]) if listed else re.findall(r'node\.op == "(\w+)"', text)
+            for name in sorted(set(names)):
                 yield name, 1, "control flow"
 
 

@@ -36,6 +36,16 @@ model Stream {
   }
 }
 """
+FLOW = """dl 1
+dim N = 1..64
+model Flow {
+  forward(x: f32[N,4], n: i64[]) -> (rows: f32[?,4], square: f32[?,?]) {
+    k = dim_of(n, most=64)
+    rows = x[:k] * 2
+    square = x[:k] @ x[:k].mT
+  }
+}
+"""
 COUNTED = """dl 1
 dim N = 1..64
 model Counted {

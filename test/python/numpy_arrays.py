@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from models import (AFFINE, COUNTED, DTYPES, MLP, NUMPY, STREAM, TWO, Failure, compiled, dlc, expect, expect_array, package, refused, run,
+from models import (AFFINE, COUNTED, DTYPES, FLOW, MLP, NUMPY, STREAM, TWO, Failure, compiled, dlc, expect, expect_array, package, refused, run,
                     same, warned)
 
 X = np.arange(24, dtype=np.float32).reshape(3, 8)
@@ -165,6 +165,32 @@ def test_counted():
     for values in ([0, 3, 0, 4], [0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 7, 0]):
         x = np.array(values, np.float32)
         expect_array(model(x), np.argwhere(x))
+
+
+def test_flow():
+    """Outputs whose dims only the run tells."""
+    model, x = compiled(FLOW), np.sin(np.arange(20, dtype=np.float32)).reshape(5, 4)
+    expect(model.prepare({"x": (5, 4), "n": ()}), {"rows": (-1, 4), "square": (-1, -1)})
+    kept = []
+    for n in (3, 0, 5):
+        rows, square = model(x, np.array(n))
+        kept.append((n, rows, square))
+    for n, rows, square in kept:  # each run's are its own
+        expect_array(rows, x[:n] * 2)
+        expect(square.shape, (n, n))
+        expect(np.allclose(square, x[:n] @ x[:n].T, atol=1e-6), True)
+    room = np.full((5, 4), 7, np.float32)
+    found = model.run({"x": x, "n": np.array(2)}, {"rows": room})
+    expect_array(found["rows"], x[:2] * 2)
+    expect_array(room[:2], x[:2] * 2)
+    expect((room[2:] == 7).all(), True)
+    expect(found["square"].shape, (2, 2))
+    with refused("output 'rows': the model computed f32[5,4], which needs 80 bytes, and the array has 48. Run again with a larger array, or "
+                 "leave the output to the context (data null, bytes 0)"):
+        model.run({"x": x, "n": np.array(5)}, {"rows": room[:3]})
+    with refused("the model computed dim = 70; expected 0 to 64"):
+        model(x, np.array(70))
+    expect_array(model(x, np.array(1))[0], x[:1] * 2)
 
 
 def test_profile():

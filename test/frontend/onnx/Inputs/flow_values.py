@@ -9,6 +9,8 @@ from onnx_writer import graph, node, value
 random = np.random.default_rng(7)
 cases = Cases(sys.argv[1])
 case = cases.add
+# The passes of each segment are checked by the interpreter, too.
+validated = ("--validate-passes",)
 c, n = x(dtype="bool", name="c"), x(dtype="i64", name="n")
 W = random.standard_normal((4, 4)).astype(f32) * 0.4
 V = random.standard_normal((4, 6)).astype(f32)
@@ -31,7 +33,7 @@ case("if_dims", [node("If", "c", "z", then_branch=branch([node("Reshape", "x,s",
      [x("N", 4), x(2, dtype="i64", name="s"), c], [reals("v", V)],
      lambda a, s, taken: np.maximum(a.reshape(s) if taken else a @ V, 0),
      [[rows(3, 4), [2, 6], True], [rows(3, 4), [7, 7], False], [rows(3, 4), [12, 1], True]],
-     [([rows(3, 4), [7, 7], True], "to be equal")], devices=BOTH)
+     [([rows(3, 4), [7, 7], True], "to be equal")], devices=BOTH, options=validated)
 # Values of the graph around, constants of a branch, a branch that gives what is there, and several results.
 case("if_values", [node("Exp", "x", "e"), node("If", "c", "a,b", then_branch=branch([node("MatMul", "e,w", "t"), node("Softmax", "t", "t1")], ("t1", "k"),
                                                                                  [reals("k", [1, 2])]),
@@ -96,7 +98,7 @@ case("loop_grows", [node("Loop", "n,,x,none", "y,z", body=body([node("Concat", "
                                                                ("h", "z"), ("on", "h1", "z1")))],
      [x("N", 4), n], [reals("none", np.zeros((0, 4)))],
      lambda a, count: (np.concatenate([a] * (count + 1)), np.concatenate([np.zeros((0, 4))] + [a.max(0, keepdims=True)] * count)),
-     [[rows(2, 4), k] for k in (0, 1, 3)], outputs=("y", "z"), devices=BOTH)
+     [[rows(2, 4), k] for k in (0, 1, 3)], outputs=("y", "z"), devices=BOTH, options=validated)
 # Gathered tensors whose dims the step before decides.
 case("loop_gathers", [node("Loop", "n,,x", "h,y", body=body([node("Softmax", "h", "h1"), node("MatMul", "h1,v", "p"), node("Identity", "go", "on")], ("h",), ("on", "h1", "p")))],
      [x("N", 4), n], [reals("v", V)], lambda a, count: np.stack([(lambda s: [s := softmax(s) for _ in range(k + 1)][-1])(a) @ V for k in range(count)]),
@@ -180,7 +182,7 @@ def reshaped(a, s, allowsZero=False):
 s2 = x(2, dtype="i64", name="s")
 case("reshape", [node("Reshape", "x,s", "z"), node("Relu", "z")], [x("N", 6), s2], [], reshaped,
      [[rows(4, 6), s] for s in ([3, 8], [-1, 12], [2, -1], [0, 6], [24, 1], [0, -1])],
-     [([rows(4, 6), [5, 5]], "to be equal"), ([rows(4, 6), [5, -1]], "to be equal"), ([rows(4, 6), [-2, 12]], "expected -1 to")], devices=BOTH)
+     [([rows(4, 6), [5, 5]], "to be equal"), ([rows(4, 6), [5, -1]], "to be equal"), ([rows(4, 6), [-2, 12]], "expected -1 to")], devices=BOTH, options=validated)
 case("reshape_zero", [node("Reshape", "x,s", "z", allowzero=1), node("Relu", "z")], [x("N", 6), s2], [],
      lambda a, s: reshaped(a, s, True), [[rows(2, 6), [3, 4]]], [([rows(2, 6), [0, 9]], "to be equal")])
 # 0 and -1 beside sizes that the model computes.
