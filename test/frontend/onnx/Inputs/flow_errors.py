@@ -82,6 +82,10 @@ case("many_sizes", [node("Relu", "x", "z0"), *many, node("Relu", "z40")], [rows,
 parts = [node("Slice", f"z{i},a{i},b{i}", f"z{i + 1}", name="") for i in range(80)]
 case("many_slices", [node("Relu", "x", "z0"), *parts, node("Relu", "z80")], [x("N"), *(x(1, dtype="i64", name=f"{k}{i}") for i in range(80) for k in "ab")],
      ("it slices a dim of", "; dlc takes bounds that are numbers, or that follow from sizes"))
+thirds = [node("Split", f"x{i}", f"a{i},b{i},c{i}", name="") for i in range(60)]
+case("many_splits", [*thirds, node("Concat", ",".join(f"b{i}" for i in range(60)), axis=0)], [x(f"N{i}", name=f"x{i}") for i in range(60)],
+     "the model has more than 64 dims that vary, those counted whose size the data say; use fewer")
+
 # What compiles only models that are whole.
 chosen = [node("If", "c", then_branch=branch([node("MatMul", "x,w", "a")], ("a",)), else_branch=branch([node("Softmax", "x", "b")], ("b",)))]
 w = tensor("w", "f32", (4, 4), [0.5] * 16)
