@@ -20,12 +20,14 @@ using namespace dlc;
 
 namespace {
 
-/// Ops that compute nothing themselves: they bring in a parameter, or hold other ops together. Anything else needs loops, or
-/// other ops to become.
+/// Ops that compute nothing themselves: they bring in a parameter, hold other ops together, or are steps between segments.
+/// Anything else needs loops, or other ops to become.
 const llvm::StringSet<> &structural() {
-  static const llvm::StringSet<> names = {dl::WeightOp::getOperationName(),
-                                          dl::FusionOp::getOperationName(),
-                                          dl::YieldOp::getOperationName()};
+  static const llvm::StringSet<> names = {
+      dl::WeightOp::getOperationName(), dl::FusionOp::getOperationName(),
+      dl::YieldOp::getOperationName(),  dl::ReadOp::getOperationName(),
+      dl::IfOp::getOperationName(),     dl::WhileOp::getOperationName(),
+      dl::CallOp::getOperationName()};
   return names;
 }
 
