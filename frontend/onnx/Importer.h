@@ -262,6 +262,7 @@ private:
   SolvedSymbols &solved;
   bool isSolved = false;
   std::vector<std::unique_ptr<mlir::Block>> kindBlock; // whose arguments say what a loop will carry
+  unsigned trials = 0;  // steps of loops around the node whose ops may be dropped
   unsigned regions = 0; // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;

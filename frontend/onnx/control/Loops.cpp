@@ -48,6 +48,7 @@ std::optional<bool> Importer::unrollLoop(NodeImport &node, const Loop &loop) {
                           : &*std::prev(builder.getInsertionPoint());
   auto made = frontend::copied(emitter->madeForSizes());
   size_t counts = emitter->countedSizes();
+  llvm::SaveAndRestore inside(trials, trials + 1);
   Frame held;
   openGraph(node, loop.body, held);
   held.isRegion = true;
@@ -143,6 +144,7 @@ std::optional<std::vector<Value>> Importer::resultsOfStep(NodeImport &node, cons
   auto made = frontend::copied(emitter->madeForSizes());
   bool readsCounts = emitter->readsCounts;
   emitter->readsCounts = true;
+  llvm::SaveAndRestore inside(trials, trials + 1);
   std::vector<Value> given{knownInteger(0, builder.getI64Type()),
                            knownInteger(1, builder.getI1Type())};
   llvm::append_range(given, loop.initial);

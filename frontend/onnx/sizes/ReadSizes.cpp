@@ -110,7 +110,7 @@ std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Rang
     made.push_back(size);
   }
   // Who reads the same tensor next shall have the same symbols.
-  if (!clamps && given.hasStaticShape() && value.tensor &&
+  if (!clamps && given.hasStaticShape() && importer.trials == 0 && value.tensor &&
       value.tensor.getParentBlock() == builder.getInsertionBlock()) {
     Known held{given.getElementType(), SmallVector<int64_t, 4>(given.getShape()), {}};
     for (AffineExpr size : made)
