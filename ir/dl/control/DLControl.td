@@ -14,7 +14,12 @@ def DL_ReadOp : DL_Op<"read", ""> {
   let description = [{
     `x` has one element, an integer or a bool. From this op on, the symbol `size` has its value. The symbol is declared with `read`.
     ```mlir
-    dl.read %n as affine_map<()[s0] -> (s0)> : tensor<i64>
+    module attributes {dl.symbols = [#dl.symbol<"k", 0, 32 read true>]} {
+      func.func @positive(%n: tensor<i64>) {
+        dl.read %n as affine_map<()[s0] -> (s0)> : tensor<i64>
+        return
+      }
+    }
     ```
   }];
   let arguments = (ins DL_BitsTensor:$x, AffineMapAttr:$size);
@@ -34,11 +39,14 @@ def DL_IfOp : DL_Op<"if", "", [SingleBlock, NoRegionArguments, RecursiveMemoryEf
     `condition` has one element. A branch may use values that are defined before the op. A dim in which the branches differ is a
     symbol with `read` in the type of the result, which says what it is.
     ```mlir
-    %y = dl.if %c : (tensor<i1>) -> tensor<4xf32> {
-      %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
-      dl.yield %0 : tensor<4xf32>
-    } else {
-      dl.yield %x : tensor<4xf32>
+    func.func @either(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = dl.if %c : (tensor<i1>) -> tensor<4xf32> {
+        %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+        dl.yield %0 : tensor<4xf32>
+      } else {
+        dl.yield %x : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
     }
     ```
   }];
@@ -59,10 +67,13 @@ def DL_WhileOp : DL_Op<"while", "", [SingleBlock, AttrSizedOperandSegments, Recu
     The body may use values that are defined before the op. A dim of a carried tensor that changes is a symbol with `read` in the
     type of the body's argument, and another one in that of the result.
     ```mlir
-    %y = dl.while trips(%n : tensor<i64>) (%x) : (tensor<4xf32>) -> tensor<4xf32> {
-    ^bb0(%step: tensor<i64>, %a: tensor<4xf32>):
-      %0 = dl.relu %a : (tensor<4xf32>) -> tensor<4xf32>
-      dl.yield %0 : tensor<4xf32>
+    func.func @repeated(%n: tensor<i64>, %x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = dl.while trips(%n : tensor<i64>) (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%step: tensor<i64>, %a: tensor<4xf32>):
+        %0 = dl.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+        dl.yield %0 : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
     }
     ```
   }];
