@@ -233,8 +233,11 @@ std::optional<TensorSpec> TensorSpec::parse(const std::string &text, std::string
   TensorSpec spec;
   std::string rest = text;
   size_t equals = rest.find('=');
-  // What stands before the first '=' is a name unless it is a shape; a file begins with '@'.
-  if (rest[0] != '@' && equals != std::string::npos && !parseShape(rest.substr(0, equals))) {
+  // The part before the first '=' is a name, unless it is the shape of random numbers or zeros: "i2" is
+  // both. A file begins with '@'.
+  auto fills = [](const std::string &content) { return content == "random" || content == "zeros"; };
+  if (rest[0] != '@' && equals != std::string::npos &&
+      !(fills(rest.substr(equals + 1)) && parseShape(rest.substr(0, equals)))) {
     spec.name = rest.substr(0, equals);
     rest = rest.substr(equals + 1);
   }

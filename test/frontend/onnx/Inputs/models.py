@@ -21,6 +21,9 @@ write("dynamic.onnx", model(
     [value("x", dims=("batch", 3, 4))], [value("y", dims=("batch", 12))],
     [tensor("first", "i64", [], [0]), tensor("zero", "i64", [1], [0]), tensor("rest", "i64", [1], [-1])]))
 
+# An input that has the name of a dtype.
+write("i2.onnx", model([node("Relu", "i2", "y")], [value("i2", dims=(2,))]))
+
 # Weights in every form of storage, of which all are 1, 2, 3.
 packed = struct.pack("<3f", 1, 2, 3)
 write("outside.bin", b"\0" * 8 + packed)
