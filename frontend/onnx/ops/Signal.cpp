@@ -15,28 +15,51 @@ namespace dlc::onnx {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
+/// A size as a number of `dtype`.
+static Item numberOf(NodeImport &node, AffineExpr size, Type dtype) {
+  if (auto known = dl::asConstant(size))
+    return node.scalar(static_cast<double>(*known), dtype);
+  return node.cast(node.count(size), dtype);
+}
+
+static Item steps(NodeImport &node, AffineExpr size) {
+  return node.call("arange", {Item::dim(size, {})});
+}
+
+/// The one size that an input holds, from 1 to `most`; null, reported, where it holds another.
+static AffineExpr sizeOf(NodeImport &node, size_t input, StringRef what, int64_t most) {
+  auto sizes = node.sizes(input, what, {1, most}, /*clamps=*/false, 1);
+  if (!sizes)
+    return {};
+  AffineExpr size = sizes->size() == 1 ? sizes->front() : AffineExpr();
+  auto known = size ? dl::asConstant(size) : std::nullopt;
+  if (known ? *known >= 1 && *known <= most : size && node.limit(size, most))
+    return size;
+  node.unsupported(what + " is " +
+                       (size ? node.text(size) : llvm::Twine(sizes->size()) + " numbers").str(),
+                   "; dlc takes one number from 1 to " + llvm::Twine(most));
+  return {};
+}
+
 //===- Windows ------------------------------------------------------------------------------------===//
 
 /// a - b cos(2 pi i / n) + c cos(4 pi i / n), n one less where the window is symmetric.
 static bool buildCosines(NodeImport &node, double a, double b, double c) {
-  auto size = node.integers(0, "the size");
+  AffineExpr count = sizeOf(node, 0, "the size", INT32_MAX);
   bool isPeriodic = node.integer("periodic", 1) != 0;
-  int64_t output = node.integer("output_datatype", 1);
-  auto type = elementType(output);
-  Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
-  if (!size)
+  Type dtype = dtypeNamedBy(node, "output_datatype", node.builder.getF32Type());
+  if (!count || !dtype)
     return false;
-  if (size->size() != 1 || size->front() < 1 || !dtype || !isa<FloatType>(dtype))
-    return node.unsupported("it makes a window of " +
-                                llvm::Twine(size->size() == 1 ? size->front() : 0) +
-                                " numbers of " + dataTypeName(output),
-                            "; dlc takes sizes of 1 and above, and real numbers");
-  int64_t count = size->front(), turns = std::max<int64_t>(1, isPeriodic ? count : count - 1);
-  Type f32 = node.builder.getF32Type();
-  Item place = node.cast(node.call("arange", {item(count)}), f32);
+  if (!isa<FloatType>(dtype))
+    return node.unsupported("it makes a window of " + dl::dtypeName(dtype),
+                            "; dlc takes windows of real numbers");
+  Type f32 = node.builder.getF32Type(), f64 = node.builder.getF64Type();
+  Item turns = numberOf(node, isPeriodic ? count : dl::normalize(count - 1), f64);
+  turns = node.call("maximum", {turns, node.scalar(1, f64)});
+  Item place = node.cast(steps(node, count), f32);
   auto wave = [&](double factor, double times) {
-    Item angle =
-        node.call("mul", {place, node.scalar(times * kTurn / static_cast<double>(turns), f32)});
+    Item angle = node.cast(node.call("div", {node.scalar(times * kTurn, f64), turns}), f32);
+    angle = node.call("mul", {place, angle});
     return node.call("mul", {node.call("cos", {angle}), node.scalar(factor, f32)});
   };
   Item y = node.call("sub", {node.scalar(a, f32), wave(b, 1)});
@@ -54,21 +77,15 @@ static bool buildBlackman(NodeImport &node) { return buildCosines(node, 0.42, 0.
 /// Triangles over the bins of a spectrum, spaced evenly in mel between two edges, [bins, triangles]. In f64, as the places of the
 /// edges are rounded down.
 static bool buildMelWeights(NodeImport &node) {
-  auto count = node.integers(0, "the number of mel bins"), length = node.integers(1, "the length");
-  int64_t output = node.integer("output_datatype", 1);
-  auto type = elementType(output);
-  Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
+  AffineExpr mels = sizeOf(node, 0, "the number of mel bins", INT16_MAX),
+             length = mels ? sizeOf(node, 1, "the length", INT32_MAX) : AffineExpr();
+  Type dtype = dtypeNamedBy(node, "output_datatype", node.builder.getF32Type());
   Type wide = node.builder.getF64Type(), whole = node.builder.getI64Type();
   Item rate = node.cast(node.tensor(2), wide), lowest = node.cast(node.tensor(3), wide),
        highest = node.cast(node.tensor(4), wide);
-  if (!count || !length || node.hasFailed())
+  if (!length || !dtype || node.hasFailed())
     return false;
-  if (count->size() != 1 || length->size() != 1 || count->front() < 1 || length->front() < 1 ||
-      count->front() > INT16_MAX || length->front() > INT32_MAX || !dtype)
-    return node.unsupported("its matrix of " + dataTypeName(output) +
-                                " has no size of two numbers from 1 on",
-                            "; dlc takes up to 32767 mel bins");
-  int64_t bins = length->front() / 2 + 1, mels = count->front();
+  AffineExpr bins = dl::normalize(length.floorDiv(2) + 1), edges = dl::normalize(mels + 2);
   auto op = [&](StringRef name, Item a, Item b) { return node.call(name, {a, b}); };
   auto number = [&](double value) { return node.scalar(value, wide); };
   auto melOf = [&](Item hertz) {
@@ -76,23 +93,22 @@ static bool buildMelWeights(NodeImport &node) {
     return op("mul", node.call("log10", {ratio}), number(2595));
   };
   Item low = node.reshape(melOf(lowest), {}), high = node.reshape(melOf(highest), {});
-  Item step = op("div", op("sub", high, low), number(static_cast<double>(mels + 2)));
-  Item place = node.cast(node.call("arange", {item(mels + 2)}), wide);
+  Item step = op("div", op("sub", high, low), numberOf(node, edges, wide));
+  Item place = node.cast(steps(node, edges), wide);
   Item mel = op("add", op("mul", place, step), low);
   Item hertz = op("pow", number(10), op("div", mel, number(2595)));
   hertz = op("mul", op("sub", hertz, number(1)), number(700));
-  hertz = op("mul", hertz, number(static_cast<double>(length->front() + 1)));
-  Item edges = node.cast(
+  hertz = op("mul", hertz, numberOf(node, dl::normalize(length + 1), wide));
+  Item bounds = node.cast(
       node.cast(node.call("floor", {op("div", hertz, node.reshape(rate, {}))}), whole), wide);
-  dl::Dims grid{node.dim(bins), node.dim(mels)};
+  dl::Dims grid{bins, mels};
   auto edge = [&](int64_t from) {
-    Item part = node.call("slice", {edges}, {{"start", item(from)}, {"end", item(from + mels)}});
-    return node.broadcast(node.reshape(part, {node.dim(1), node.dim(mels)}), grid);
+    Item part = node.call("narrow", {bounds, item(int64_t(0)), item(from), Item::dim(mels, {})});
+    return node.broadcast(node.reshape(part, {node.dim(1), mels}), grid);
   };
   Item begin = edge(0), center = edge(1), end = edge(2);
-  Item at = node.broadcast(node.reshape(node.cast(node.call("arange", {item(bins)}), wide),
-                                        {node.dim(bins), node.dim(1)}),
-                           grid);
+  Item at = node.cast(steps(node, bins), wide);
+  at = node.broadcast(node.reshape(at, {bins, node.dim(1)}), grid);
   Item rise = op("sub", center, begin), fall = op("sub", end, center);
   auto share = [&](Item part, Item whole) {
     return op("div", part, op("maximum", whole, number(1)));
@@ -110,55 +126,69 @@ static bool buildMelWeights(NodeImport &node) {
 
 //===- Transforms ---------------------------------------------------------------------------------===//
 
-/// cos and sin of 2 pi k j / n, [rows, columns] of j and k. In f64: that of half a turn is to be no more than rounding.
-static std::pair<Item, Item> waves(NodeImport &node, int64_t rows, int64_t columns, int64_t n,
-                                   Type dtype) {
+static constexpr int64_t kMostPoints = 4096;
+
+/// cos and sin of 2 pi k j / n, [rows, columns] of j and k. In f64: the sine of half a turn is to be no
+/// more than rounding.
+static std::pair<Item, Item> waves(NodeImport &node, AffineExpr rows, AffineExpr columns,
+                                   AffineExpr n, Type dtype) {
   Type wide = node.builder.getF64Type();
-  Item j = node.call("arange", {item(rows)}), k = node.call("arange", {item(columns)});
-  Item product = node.call("mul", {node.reshape(j, {node.dim(rows), node.dim(1)}),
-                                   node.reshape(k, {node.dim(1), node.dim(columns)})});
-  Item turn = node.cast(node.call("remainder", {product, item(n)}), wide);
-  Item angle = node.call("mul", {turn, node.scalar(kTurn / static_cast<double>(n), wide)});
+  AffineExpr one = node.dim(1);
+  Item product = node.call("mul", {node.reshape(steps(node, rows), {rows, one}),
+                                   node.reshape(steps(node, columns), {one, columns})});
+  Item period = numberOf(node, n, node.builder.getI64Type());
+  Item turn = node.cast(node.call("remainder", {product, period}), wide);
+  Item each = node.call("div", {node.scalar(kTurn, wide), numberOf(node, n, wide)});
+  Item angle = node.call("mul", {turn, each});
   return {node.cast(node.call("cos", {angle}), dtype), node.cast(node.call("sin", {angle}), dtype)};
 }
 
-/// The transform along the last dim but one of x [..., m, 1 or 2], cut or filled up with zeros to n points; the last dim holds real
-/// and imaginary parts.
-static Item transformed(NodeImport &node, Item x, int64_t n, bool isInverse, bool isOneSided) {
-  if (!x.isTensor())
+/// How often each of the first `taken` points counts whose mirror images among n are left out: points k
+/// and n - k are conjugate.
+static Item mirrored(NodeImport &node, AffineExpr taken, AffineExpr n, Type dtype) {
+  Item twice = node.call("mul", {steps(node, taken), item(int64_t(2))});
+  Item all = numberOf(node, n, node.builder.getI64Type());
+  Item isSingle = node.call(
+      "logical_or", {node.call("eq", {twice, item(int64_t(0))}), node.call("eq", {twice, all})});
+  Item isPresent = node.cast(node.call("le", {twice, all}), dtype);
+  Item factor = node.call("where", {isSingle, node.scalar(1, dtype), node.scalar(2, dtype)});
+  return node.call("mul", {factor, isPresent});
+}
+
+Item transformed(NodeImport &node, Item x, AffineExpr n, bool isInverse, bool isOneSided) {
+  if (!x.isTensor() || node.hasFailed())
     return x;
   dl::Dims dims = dl::getDims(x.tensorType());
   auto rank = static_cast<int64_t>(dims.size());
-  Type dtype = x.tensorType().getElementType();
-  auto given = dl::asConstant(dims[rank - 2]), parts = dl::asConstant(dims[rank - 1]);
-  if (!given || !parts || *parts < 1 || *parts > 2 || n < 1 || n > 4096) {
-    node.unsupported("it transforms " + dl::text(x.as<mlir::Value>()) + " to " + llvm::Twine(n) +
+  Type dtype = x.tensorType().getElementType(), whole = node.builder.getI64Type();
+  auto parts = dl::asConstant(dims[rank - 1]);
+  AffineExpr given = dims[rank - 2], taken = given;
+  auto points = dl::asConstant(n), held = dl::asConstant(given);
+  if (points && held)
+    taken = node.dim(std::min(*points, *held));
+  bool isGood = points ? *points >= 1 && *points <= kMostPoints : node.limit(n, kMostPoints);
+  if (!isGood || !parts || *parts < 1 || *parts > 2) {
+    node.unsupported("it transforms " + dl::text(x.as<mlir::Value>()) + " to " + node.text(n) +
                          " points",
-                     "; dlc takes 1 to 4096 points of static dims, real or complex");
+                     "; dlc takes 1 to " + llvm::Twine(kMostPoints) + " points, real or complex");
     return {Item::Poison(), {}};
   }
   auto part = [&](int64_t index) {
     Item found = node.call("select", {x, item(rank - 1), item(index)});
-    if (*given > n)
-      found = node.call("slice", {found}, {{"dim", item(rank - 2)}, {"end", item(n)}});
-    return found;
+    if (taken != given)
+      return node.call("narrow", {found, item(rank - 2), item(int64_t(0)), Item::dim(taken, {})});
+    if (given == n || (points && held))
+      return found;
+    Item isTaken = node.call("lt", {steps(node, given), numberOf(node, n, whole)});
+    return node.call("where", {isTaken, found, node.scalar(0, dtype)});
   };
-  int64_t taken = std::min(*given, n);
-  bool mirrors = isInverse && isOneSided; // what is given is half of the points; the result is real
-  int64_t count = isOneSided && !isInverse ? n / 2 + 1 : n;
+  bool mirrors = isInverse && isOneSided; // half of the points is given; the result is real
+  AffineExpr count = isOneSided && !isInverse ? dl::normalize(n.floorDiv(2) + 1) : n;
   auto [cosine, sine] = waves(node, taken, count, n, dtype);
   auto times = [&](Item a, Item b) { return node.call("matmul", {a, b}); };
   Item real = part(0), imaginary = *parts == 2 ? part(1) : Item{Item::Poison(), {}};
   if (mirrors) {
-    // Points k and n - k are conjugate: each of those between counts twice.
-    SmallVector<int64_t> single{0};
-    Item place = node.call("arange", {item(taken)});
-    Item isSingle = node.call("eq", {place, item(int64_t(0))});
-    if (n % 2 == 0)
-      isSingle = node.call("logical_or", {isSingle, node.call("eq", {place, item(n / 2)})});
-    Item isPresent = node.cast(node.call("le", {place, item(n / 2)}), dtype);
-    Item factor = node.call("where", {isSingle, node.scalar(1, dtype), node.scalar(2, dtype)});
-    factor = node.call("mul", {factor, isPresent});
+    Item factor = mirrored(node, taken, n, dtype);
     real = node.call("mul", {real, factor});
     if (*parts == 2)
       imaginary = node.call("mul", {imaginary, factor});
@@ -172,7 +202,11 @@ static Item transformed(NodeImport &node, Item x, int64_t n, bool isInverse, boo
   }
   Item y = mirrors ? node.call("unsqueeze", {yReal, item(int64_t(-1))})
                    : node.call("stack", {{Item::List{yReal, yImaginary}, {}}, item(int64_t(-1))});
-  return isInverse ? node.call("mul", {y, node.scalar(1.0 / static_cast<double>(n), dtype)}) : y;
+  if (!isInverse)
+    return y;
+  Item share = node.call("div", {node.scalar(1, node.builder.getF64Type()),
+                                 numberOf(node, n, node.builder.getF64Type())});
+  return node.call("mul", {y, node.cast(share, dtype)});
 }
 
 /// Along an axis, an attribute before opset 20 and input 2 since, of as many points as input 1 says or the axis has.
@@ -188,16 +222,11 @@ static bool buildDft(NodeImport &node) {
   auto axis = node.axis(given, node.rank(0));
   if (!axis)
     return false;
-  auto size = dl::asConstant(node.dims(0)[*axis]);
-  int64_t points = size.value_or(0);
+  AffineExpr points = node.dims(0)[*axis];
   if (isInverse && isOneSided)
-    points = 2 * (points - 1);
-  if (node.has(1)) {
-    auto length = node.integers(1, "the number of points");
-    if (!length || length->size() != 1)
-      return length ? node.fail("its number of points is no single number") : false;
-    points = length->front();
-  }
+    points = dl::normalize(2 * (points - 1));
+  if (node.has(1) && !(points = sizeOf(node, 1, "the number of points", kMostPoints)))
+    return false;
   // The axis goes next to the last.
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, node.rank(0)));
   if (order.size() < 2 || *axis == node.rank(0) - 1)
@@ -243,7 +272,7 @@ static bool buildStft(NodeImport &node) {
   if (node.has(2))
     frames =
         node.call("mul", {frames, node.reshape(node.tensor(2), {node.dim(frame), node.dim(1)})});
-  node.set(0, transformed(node, frames, frame, false, isOneSided));
+  node.set(0, transformed(node, frames, node.dim(frame), false, isOneSided));
   return !node.hasFailed();
 }
 
