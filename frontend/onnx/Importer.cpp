@@ -120,8 +120,12 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
   auto type = elementType(info.dataType);
   Type dtype = type ? frontend::dtypeOf(nameOf(*type), context) : Type();
   if (!dtype) {
-    unsupported.push_back(what + " has the dtype " + dataTypeName(info.dataType) + "; dlc has " +
-                          llvm::join(frontend::dtypeNames(), ", "));
+    std::string name = dataTypeName(info.dataType);
+    unsupported.push_back(what + " has the dtype " + name +
+                          (name == "STRING"
+                               ? "; dlc computes with numbers: look strings up before the model, "
+                                 "and make the input their indices"
+                               : "; dlc has " + llvm::join(frontend::dtypeNames(), ", ")));
     return {};
   }
   dl::Dims dims;

@@ -160,6 +160,13 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
     error(what + ": tensor " + quote(value.name) + ": " + why.str());
     return mlir::Value();
   };
+  if (!elementType(tensor.dataType) && dataTypeName(tensor.dataType) == "STRING") {
+    unsupported.push_back(what + ": tensor " + quote(value.name) +
+                          " holds strings; dlc computes with numbers: give their indices as the "
+                          "result, and look strings up after the model");
+    ++unsupportedCount;
+    return {};
+  }
   auto elements = file.elements(tensor);
   if (!elements)
     return refuse(llvm::toString(elements.takeError()));
