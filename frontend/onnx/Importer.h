@@ -19,6 +19,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <variant>
+
 namespace dlc::onnx {
 
 using frontend::Item;
@@ -359,6 +361,12 @@ public:
 
   /// The one result of a graph that is an attribute, for one input.
   Item graph(llvm::StringRef attribute, Item input);
+
+  /// An input of another op: none, an input of this node, or a tensor.
+  using Operand = std::variant<std::monostate, size_t, Item>;
+  /// Returns result 0 of the node built as `op` of ONNX's `opset`, with `operands` and this node's
+  /// attributes, except for attributes that have been read. Other results become this node's.
+  Item as(llvm::StringRef op, int64_t opset, llvm::ArrayRef<Operand> operands);
 
   //===- Building ---===//
   /// Calls a function of the language; poison after an error.

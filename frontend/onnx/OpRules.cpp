@@ -68,15 +68,34 @@ llvm::ArrayRef<PlainRule> plainRules() {
 llvm::ArrayRef<OddRule> oddRules() {
   static const std::vector<OddRule> rules = [] {
     std::vector<OddRule> rules;
-    for (auto family : {elementwiseRules(), activationRules(),      reductionRules(),
-                        shapeRules(),       indexRules(),           windowRules(),
-                        contractionRules(), normalizationRules(),   creationRules(),
-                        recurrentRules(),   attentionRules(),       rotaryRules(),
-                        scatterRules(),     orderRules(),           resizeRules(),
-                        lossRules(),        sequenceRules(),        signalRules(),
-                        sampleRules(),      quantizationRules(),    patchRules(),
-                        countedRules(),     randomRules(),          gradientRules(),
-                        firstFormRules(),   microsoftFusionRules(), microsoftAttentionRules()})
+    for (auto family : {elementwiseRules(),
+                        activationRules(),
+                        reductionRules(),
+                        shapeRules(),
+                        indexRules(),
+                        windowRules(),
+                        contractionRules(),
+                        normalizationRules(),
+                        creationRules(),
+                        recurrentRules(),
+                        attentionRules(),
+                        rotaryRules(),
+                        scatterRules(),
+                        orderRules(),
+                        resizeRules(),
+                        lossRules(),
+                        sequenceRules(),
+                        signalRules(),
+                        sampleRules(),
+                        quantizationRules(),
+                        patchRules(),
+                        countedRules(),
+                        randomRules(),
+                        gradientRules(),
+                        firstFormRules(),
+                        microsoftFusionRules(),
+                        microsoftAttentionRules(),
+                        microsoftQuantizedRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();
@@ -219,6 +238,27 @@ bool buildNode(NodeImport &node, StringRef name) {
   bool isBuilt =
       odd && (!plain || odd->since > plain->since) ? odd->build(node) : buildPlain(node, *plain);
   return isBuilt && node.allAttributesRead();
+}
+
+Item NodeImport::as(StringRef op, int64_t opset, ArrayRef<Operand> operands) {
+  NodeImport other(importer, node, frame, opset);
+  other.inputs.clear();
+  for (auto [place, operand] : llvm::enumerate(operands)) {
+    const auto *input = std::get_if<size_t>(&operand);
+    other.inputs.push_back(input && has(*input) ? inputs[*input] : nullptr);
+    if (const auto *tensor = std::get_if<Item>(&operand)) {
+      failed |= !tensor->isTensor();
+      other.replaceInput(place, *tensor);
+    }
+  }
+  while (!other.inputs.empty() && !other.inputs.back())
+    other.inputs.pop_back();
+  for (const auto &name : read)
+    other.read.insert(name.getKey());
+  failed = failed || !wants(0) || !buildNode(other, op);
+  for (const Attribute &attribute : node.attributes)
+    read.insert(attribute.name);
+  return failed ? Item{Item::Poison(), {}} : Item{frame.values[node.outputs[0]].tensor, {}};
 }
 
 } // namespace dlc::onnx

@@ -97,6 +97,7 @@ llvm::ArrayRef<OddRule> gradientRules();
 llvm::ArrayRef<OddRule> firstFormRules();
 llvm::ArrayRef<OddRule> microsoftFusionRules();
 llvm::ArrayRef<OddRule> microsoftAttentionRules();
+llvm::ArrayRef<OddRule> microsoftQuantizedRules();
 
 } // namespace dlc::onnx
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/Quantized.h"
 #include "frontend/onnx/ops/Windows.h"
 
 #include <cmath>
@@ -64,8 +65,7 @@ static Item aligned(NodeImport &node, size_t input, ArrayRef<AffineExpr> dims, i
   return x;
 }
 
-/// round(x) + zero point, in `dtype`: to the nearest number that it has.
-static Item quantized(NodeImport &node, Item x, std::optional<Item> zeroPoint, Type dtype) {
+Item quantized(NodeImport &node, Item x, std::optional<Item> zeroPoint, Type dtype) {
   x = node.call("round", {x});
   if (zeroPoint)
     x = node.call("add", {x, node.cast(*zeroPoint, node.builder.getF32Type())});
@@ -105,14 +105,17 @@ static bool buildQuantize(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// x - zero point of inputs of integers, in i32.
-static Item centered(NodeImport &node, size_t input, size_t zeroPointInput,
-                     llvm::function_ref<Item()> zeroPoint) {
+Item centered(NodeImport &node, size_t input, size_t zeroPointInput,
+              llvm::function_ref<Item()> zeroPoint) {
   Type i32 = node.builder.getI32Type();
   Item x = node.cast(node.tensor(input), i32);
   if (node.hasFailed() || !node.has(zeroPointInput) || node.isZero(zeroPointInput))
     return x;
   return node.call("sub", {x, node.cast(zeroPoint(), i32)});
+}
+
+Item centered(NodeImport &node, size_t input, size_t zeroPointInput) {
+  return centered(node, input, zeroPointInput, [&] { return node.tensor(zeroPointInput); });
 }
 
 static bool buildDequantize(NodeImport &node) {
@@ -135,19 +138,22 @@ static bool buildDequantize(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// The range of x, with 0 in it, onto u8.
-static bool buildDynamicQuantize(NodeImport &node) {
+DynamicCodes dynamicallyQuantized(NodeImport &node, Item x) {
   Type u8 = node.builder.getIntegerType(8, /*isSigned=*/false);
-  Item x = node.tensor(0);
   Item low = node.call("minimum", {node.call("amin", {x}), item(0.0)});
   Item high = node.call("maximum", {node.call("amax", {x}), item(0.0)});
   Item scale = node.call("div", {node.call("sub", {high, low}), item(255.0)});
   // All zeros: 0 / 0 is NaN, which casts to 0.
   Item zeroPoint =
       node.cast(node.call("round", {node.call("neg", {node.call("div", {low, scale})})}), u8);
-  node.set(0, quantized(node, node.call("div", {x, scale}), zeroPoint, u8));
-  node.set(1, scale);
-  node.set(2, zeroPoint);
+  return {quantized(node, node.call("div", {x, scale}), zeroPoint, u8), scale, zeroPoint};
+}
+
+static bool buildDynamicQuantize(NodeImport &node) {
+  DynamicCodes made = dynamicallyQuantized(node, node.tensor(0));
+  node.set(0, made.codes);
+  node.set(1, made.scale);
+  node.set(2, made.zeroPoint);
   return !node.hasFailed();
 }
 
@@ -161,8 +167,7 @@ static Item ofRows(NodeImport &node, size_t input) {
   return node.reshape(node.tensor(input), {dims[0], node.dim(1)});
 }
 
-/// The product in i32 of `a` and `b`, each less its zero point.
-static Item integerProduct(NodeImport &node, size_t a, size_t aZero, size_t b, size_t bZero) {
+Item integerProduct(NodeImport &node, size_t a, size_t aZero, size_t b, size_t bZero) {
   Item x = centered(node, a, aZero, [&] { return ofRows(node, aZero); });
   Item other = centered(node, b, bZero, [&] { return node.tensor(bZero); });
   return node.call("matmul", {x, other});

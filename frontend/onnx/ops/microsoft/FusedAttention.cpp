@@ -1,11 +1,12 @@
 //===- FusedAttention.cpp - Attention as ONNX Runtime writes it ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention projects one input to query, key and value; MultiHeadAttention is given all three. What
-// a mask hides gets mask_filter_value added to its score, so that a query from which all is hidden
-// still attends to all alike.
+// Attention projects one input to query, key and value, QAttention a quantized one by quantized weights;
+// MultiHeadAttention is given all three. What a mask hides gets mask_filter_value added to its score, so
+// that a query from which all is hidden still attends to all alike.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/Quantized.h"
 
 #include <limits>
 
@@ -19,10 +20,14 @@ class FusedAttention {
 public:
   explicit FusedAttention(NodeImport &node) : node(node) {}
   bool runAttention();
+  bool runQuantized();
   bool runMultiHead();
 
 private:
   bool readHeads();
+  std::optional<SmallVector<int64_t>> readWidths(size_t input, size_t weight);
+  bool attendProjected(Item all, ArrayRef<int64_t> widths, size_t pastBoth);
+  Item partOf(size_t input, int64_t place, int64_t count);
   /// [N, L, heads * width] as [N, heads, L, width].
   Item asHeads(Item x);
   Item joined(Item past, Item present);
@@ -30,7 +35,7 @@ private:
   std::optional<Item> isShown(size_t mask);
   bool attend();
 
-  Item number(double x) { return node.scalar(x, node.dtype(0)); }
+  Item number(double x) { return node.scalar(x, q.tensorType().getElementType()); }
   static dl::Dims dimsOf(const Item &x) { return dl::getDims(x.tensorType()); }
 
   NodeImport &node;
@@ -135,29 +140,25 @@ bool FusedAttention::attend() {
   return !node.hasFailed();
 }
 
-bool FusedAttention::runAttention() {
-  enum Input { input, weight, projectionBias, mask, pastBoth, added, pastLength };
-  if (!readHeads())
-    return false;
-  if (node.integer("do_rotary", 0) != 0 || node.integer("past_present_share_buffer", 0) != 0 ||
-      node.has(pastLength))
-    return node.unsupported("it rotates, or its past is a buffer of a fixed size",
-                            "; dlc takes a past that grows, and Attention of ONNX");
-  node.integer("rotary_embedding_dim", 0);
+/// The widths of query, key and value, into which `weight` projects `input`.
+std::optional<SmallVector<int64_t>> FusedAttention::readWidths(size_t input, size_t weight) {
   auto whole = node.rank(weight) == 2 ? dl::asConstant(node.dims(weight)[1]) : std::nullopt;
   SmallVector<int64_t> widths = node.integerList("qkv_hidden_sizes");
   if (whole && widths.empty())
     widths.assign(3, *whole / 3);
-  if (node.rank(input) != 3 || !whole || widths.size() != 3 ||
-      widths[0] + widths[1] + widths[2] != *whole ||
-      llvm::any_of(widths, [&](int64_t width) { return width < 1 || width % headCount != 0; }))
-    return node.fail("it attends from " + node.typeText(input) + " by " + node.typeText(weight) +
-                     "; expected [N, T, width] and the query, key and "
-                     "value of " +
-                     llvm::Twine(headCount) + " heads");
-  Item all = node.call("matmul", {node.tensor(input), node.tensor(weight)});
-  if (node.has(projectionBias))
-    all = node.call("add", {all, node.tensor(projectionBias)});
+  if (node.rank(input) == 3 && whole && widths.size() == 3 &&
+      widths[0] + widths[1] + widths[2] == *whole &&
+      llvm::none_of(widths, [&](int64_t width) { return width < 1 || width % headCount != 0; }))
+    return widths;
+  node.fail("it attends from " + node.typeText(input) + " by " + node.typeText(weight) +
+            "; expected [N, T, width] and the query, key and "
+            "value of " +
+            llvm::Twine(headCount) + " heads");
+  return std::nullopt;
+}
+
+/// Takes query, key and value from `all`, [N, T, sum of widths], and joins the past in front.
+bool FusedAttention::attendProjected(Item all, ArrayRef<int64_t> widths, size_t pastBoth) {
   int64_t start = 0;
   Item *parts[] = {&q, &k, &v};
   for (auto [part, width] : llvm::zip_equal(parts, widths)) {
@@ -177,7 +178,74 @@ bool FusedAttention::runAttention() {
     return false;
   if (node.wants(1))
     node.set(1, node.call("stack", {Item{Item::List{k, v}, {}}}));
-  return buildBias(mask, added) && attend();
+  return true;
+}
+
+bool FusedAttention::runAttention() {
+  enum Input { input, weight, projectionBias, mask, pastBoth, added, pastLength };
+  if (!readHeads())
+    return false;
+  if (node.integer("do_rotary", 0) != 0 || node.integer("past_present_share_buffer", 0) != 0 ||
+      node.has(pastLength))
+    return node.unsupported("it rotates, or its past is a buffer of a fixed size",
+                            "; dlc takes a past that grows, and Attention of ONNX");
+  node.integer("rotary_embedding_dim", 0);
+  auto widths = readWidths(input, weight);
+  if (!widths)
+    return false;
+  Item all = node.call("matmul", {node.tensor(input), node.tensor(weight)});
+  if (node.has(projectionBias))
+    all = node.call("add", {all, node.tensor(projectionBias)});
+  return attendProjected(all, *widths, pastBoth) && buildBias(mask, added) && attend();
+}
+
+bool FusedAttention::runQuantized() {
+  enum Input {
+    input,
+    weight,
+    bias,
+    inputScale,
+    weightScale,
+    mask,
+    inputZero,
+    weightZero,
+    pastBoth
+  };
+  if (!readHeads())
+    return false;
+  if (node.integer("do_rotary", 0) != 0 || node.integer("past_present_share_buffer", 0) != 0)
+    return node.unsupported("it rotates, or its past is a buffer of a fixed size",
+                            "; dlc takes a past that grows");
+  auto widths = readWidths(input, weight);
+  for (Input needed : {bias, inputScale, weightScale})
+    if (widths && !node.has(needed))
+      return node.fail("it needs its input " + llvm::Twine(int(needed)));
+  if (!widths)
+    return false;
+  Type f32 = node.builder.getF32Type(), dtype = node.dtype(bias);
+  Item scale = node.call(
+      "mul", {node.cast(node.tensor(inputScale), f32), node.cast(node.tensor(weightScale), f32)});
+  Item sums = node.cast(integerProduct(node, input, inputZero, weight, weightZero), f32);
+  Item all = node.call("add", {node.call("mul", {sums, scale}), node.cast(node.tensor(bias), f32)});
+  return attendProjected(node.cast(all, dtype), *widths, pastBoth) &&
+         buildBias(mask, /*added=*/pastBoth + 1) && attend();
+}
+
+/// Input `input` as [N, T, width]: the `place`th of the `count` tensors that it holds for each head,
+/// [N, T, heads, count, width], if it has five dims.
+Item FusedAttention::partOf(size_t input, int64_t place, int64_t count) {
+  Item x = node.tensor(input);
+  if (node.rank(input) != 5 || node.hasFailed())
+    return x;
+  dl::Dims dims = node.dims(input);
+  if (dims[2] != node.dim(headCount) || dims[3] != node.dim(count)) {
+    node.fail("its input " + llvm::Twine(input) + " is " + node.typeText(input) +
+              "; expected [N, T, " + llvm::Twine(headCount) + ", " + llvm::Twine(count) +
+              ", width]");
+    return x;
+  }
+  return node.reshape(node.call("select", {x, item(int64_t(3)), item(place)}),
+                      {dims[0], dims[1], dl::normalize(dims[2] * dims[4])});
 }
 
 bool FusedAttention::runMultiHead() {
@@ -195,24 +263,26 @@ bool FusedAttention::runMultiHead() {
   };
   if (!readHeads())
     return false;
-  if (!node.has(key) || !node.has(value))
-    return node.unsupported("its query, key and value are one tensor",
-                            "; dlc takes one tensor [N, T, width] of each");
+  bool isWhole = !node.has(key) && !node.has(value) && node.rank(query) == 5,
+       isPair = node.has(key) && !node.has(value) && node.rank(key) == 5;
+  if (!isWhole && !isPair && (!node.has(key) || !node.has(value)))
+    return node.fail(
+        "its query, key and value are not all there; expected [N, T, width] of each, or "
+        "one tensor [N, T, heads, 3, width]");
   if (node.has(pastLength) || node.has(beams) || node.wants(3))
     return node.unsupported("its past is a buffer of a fixed size, or its scores are a result",
                             "; dlc takes a past that grows, and gives results 0 to 2");
   if (node.has(pastKey) != node.has(pastValue))
     return node.fail("it has one of past_key and past_value; expected both or none");
-  bool isSplit = node.rank(key) == 4; // [N, heads, S, width], as the keys of an encoder
+  bool isSplit = node.has(key) && node.rank(key) == 4; // [N, heads, S, width], from an encoder
   if (isSplit && (node.has(projectionBias) || node.has(pastKey) || node.rank(value) != 4))
     return node.unsupported("its keys are " + node.typeText(key) + " beside a bias or a past",
                             "; dlc takes [N, S, width] there");
   int64_t start = 0;
-  auto part = [&](size_t from) {
-    Item x = node.tensor(from);
-    if (!node.has(projectionBias) || node.rank(from) != 3)
+  auto shifted = [&](Item x) {
+    if (!node.has(projectionBias) || node.hasFailed())
       return asHeads(x);
-    auto width = dl::asConstant(node.dims(from)[2]);
+    auto width = dl::asConstant(dimsOf(x).back());
     if (!width) {
       node.unsupported("its query, key or value has a symbolic width", "; dlc needs its number");
       return x;
@@ -222,9 +292,14 @@ bool FusedAttention::runMultiHead() {
     start += *width;
     return asHeads(node.call("add", {x, shift}));
   };
-  q = part(query);
-  k = isSplit ? node.tensor(key) : part(key);
-  v = isSplit ? node.tensor(value) : part(value);
+  q = shifted(partOf(query, 0, 3));
+  k = isSplit   ? node.tensor(key)
+      : isWhole ? shifted(partOf(query, 1, 3))
+                : shifted(partOf(key, 0, 2));
+  v = isSplit   ? node.tensor(value)
+      : isWhole ? shifted(partOf(query, 2, 3))
+      : isPair  ? shifted(partOf(key, 1, 2))
+                : shifted(node.tensor(value));
   if (node.has(pastKey)) {
     if (node.rank(pastKey) != 4)
       return node.fail("its past is " + node.typeText(pastKey) + "; expected [N, heads, P, width]");
@@ -242,12 +317,14 @@ bool FusedAttention::runMultiHead() {
 }
 
 static bool buildAttention(NodeImport &node) { return FusedAttention(node).runAttention(); }
+static bool buildQAttention(NodeImport &node) { return FusedAttention(node).runQuantized(); }
 static bool buildMultiHead(NodeImport &node) { return FusedAttention(node).runMultiHead(); }
 
 llvm::ArrayRef<OddRule> microsoftAttentionRules() {
   static const OddRule rules[] = {
       {"com.microsoft.Attention", 1, buildAttention},
       {"com.microsoft.MultiHeadAttention", 1, buildMultiHead},
+      {"com.microsoft.QAttention", 1, buildQAttention},
   };
   return rules;
 }

@@ -406,9 +406,11 @@ one("resize_region", "Resize", "x, r, , s", [*image, value("r", dims=(8,))], ten
     coordinate_transformation_mode="tf_crop_and_resize")
 
 # Ops of com.microsoft, which ONNX Runtime writes for several of ONNX.
-def fused(name, op, inputs, given, outputs="y", **more):
-    case(name, model([node(op, inputs, outputs, domain="com.microsoft", **more)], [value(n, dims=dims) for n, dims in given.items()],
-                     outputs.split(", ")[-1:], opsets=[("com.microsoft", 1)]))
+def fused(name, op, inputs, given, outputs="y", tensors=(), **more):
+    """`given`: the dims of each input, after its dtype if that is not f32."""
+    values = [value(n, *(of if len(of) == 2 and isinstance(of[0], str) and isinstance(of[1], tuple) else ("f32", of))) for n, of in given.items()]
+    case(name, model([node(op, inputs, outputs, domain="com.microsoft", **more)], values, outputs.split(", ")[-1:],
+                     tensors=tensors, opsets=[("com.microsoft", 1)]))
 
 
 fused("fused_activation", "FusedConv", "x, w", {"x": (1, 2, 4, 4), "w": (3, 2, 1, 1)}, activation="Mish")
@@ -425,7 +427,8 @@ fused("fused_rotates", "Attention", "x, w", whole, num_heads=2, do_rotary=1)
 fused("fused_past", "Attention", "x, w, , , p", {**whole, "p": (2, 2, 5, 4)}, num_heads=2)
 fused("fused_mask", "Attention", "x, w, , m", {**whole, "m": (1, 1, 9, 9)}, num_heads=2)
 each = {"q": (2, 5, 8), "k": (2, 7, 8)}
-fused("fused_packed", "MultiHeadAttention", "q", {"q": (2, 5, 2, 3, 4)}, num_heads=2)
+fused("fused_parts", "MultiHeadAttention", "q", each, num_heads=2)
+fused("fused_packed", "MultiHeadAttention", "q", {"q": (2, 5, 3, 2, 4)}, num_heads=2)
 fused("fused_one_past", "MultiHeadAttention", "q, k, k, , , , p", {**each, "p": (2, 2, 3, 4)}, num_heads=2)
 fused("fused_past_rank", "MultiHeadAttention", "q, k, k, , , , p, p", {**each, "p": (2, 3, 4)}, num_heads=2)
 fused("fused_buffer", "MultiHeadAttention", "q, k, k, , , , p, p, n", {**each, "p": (2, 2, 3, 4), "n": (1,)}, num_heads=2)
@@ -435,6 +438,16 @@ fused("fused_ranks", "MultiHeadAttention", "q, k, k", {"q": (2, 5), "k": (2, 7, 
 
 fused("quantized_lstm_rank", "DynamicQuantizeLSTM", "x, w, r, , , , , , s, z, s, z", {"x": (2, 3), "w": (1, 3, 8), "r": (1, 2, 8), "s": (1,), "z": (1,)}, hidden_size=2)
 
+# Quantized tensors, and weights of few bits.
+codes = {"x": ("u8", (2, 5, 6)), "w": ("u8", (6, 24)), "b": (24,), "s": ()}
+fused("quantized_rotates", "QAttention", "x, w, b, s, s", codes, num_heads=2, do_rotary=1)
+fused("quantized_input", "QAttention", "x, w, b, s", codes, num_heads=2)
+fused("quantized_scale", "QLinearAdd", "x, s, , x", codes)
+fused("quantized_result", "QLinearSigmoid", "x, s", codes)
+fused("quantized_pool", "QLinearGlobalAveragePool", "w, s, , s", codes)
+fused("quantized_nothing", "QLinearConcat", "s", codes, axis=0)
+fused("quantized_ids", "QEmbedLayerNormalization", "i, , w, w, , w, w", {"i": ("i32", (4,)), "w": ("u8", (9, 8))})
+fused("quantized_table", "QEmbedLayerNormalization", "i, , w, w, , w, w", {"i": ("i32", (2, 4)), "w": ("u8", (9, 8))})
 # Attention, orders and scatters.
 def heads(q=(1, 2, 4, 8), k=(1, 2, 6, 8), v=(1, 2, 6, 8), *more):
     return [value("q", dims=q), value("k", dims=k), value("v", dims=v), *more]

@@ -34,7 +34,7 @@ class Cases:
     def __init__(self):
         self.cases = []
 
-    def add(self, op, inputs, expected, opset, known=(), within=None, **attributes):
+    def add(self, op, inputs, expected, opset, /, known=(), within=None, **attributes):
         inputs = [None if one is None else (one[0], rounded(one[1], one[0])) for one in inputs]
         self.cases.append((op, inputs, expected, opset, known, within, attributes))
 
