@@ -95,7 +95,9 @@ llvm::ArrayRef<OddRule> oddRules() {
                         firstFormRules(),
                         microsoftFusionRules(),
                         microsoftAttentionRules(),
-                        microsoftQuantizedRules()})
+                        microsoftQuantizedRules(),
+                        microsoftNormRules(),
+                        microsoftOtherRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

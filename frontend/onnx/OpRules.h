@@ -98,6 +98,8 @@ llvm::ArrayRef<OddRule> firstFormRules();
 llvm::ArrayRef<OddRule> microsoftFusionRules();
 llvm::ArrayRef<OddRule> microsoftAttentionRules();
 llvm::ArrayRef<OddRule> microsoftQuantizedRules();
+llvm::ArrayRef<OddRule> microsoftNormRules();
+llvm::ArrayRef<OddRule> microsoftOtherRules();
 
 } // namespace dlc::onnx
 

@@ -63,35 +63,51 @@ static bool buildFusedConv(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Gemm, and an activation.
-static bool buildFusedGemm(NodeImport &node) {
+/// The activation, whose numbers are attributes of their own.
+static Item activatedByNames(NodeImport &node, Item x) {
   static const StringRef names[] = {"activation_alpha", "activation_beta", "activation_gamma"};
-  std::optional<Item> product = gemm(node);
-  if (!product)
-    return false;
   for (StringRef name : names) // in the file whether or not the activation has them
     node.real(name, 0);
-  node.set(0, activated(node, *product, [&](size_t place, double otherwise) {
-             return node.real(names[place], otherwise);
-           }));
+  return activated(
+      node, x, [&](size_t place, double otherwise) { return node.real(names[place], otherwise); });
+}
+
+/// Gemm, and an activation.
+static bool buildFusedGemm(NodeImport &node) {
+  std::optional<Item> product = gemm(node);
+  if (product)
+    node.set(0, activatedByNames(node, *product));
+  return product && !node.hasFailed();
+}
+
+/// alpha A' B', the last two dims of each exchanged if `trans` says so, the first dim moved behind the
+/// dims of the batch if `transBatch` does.
+static Item scaledProduct(NodeImport &node) {
+  auto operand = [&](size_t input, StringRef name, StringRef batchName) {
+    bool isTurned = node.integer(name, 0) != 0, isMoved = node.integer(batchName, 0) != 0;
+    Item x = node.tensor(input);
+    int64_t rank = node.rank(input);
+    if (isMoved && rank > 2) {
+      auto order = llvm::to_vector(llvm::seq<int64_t>(1, rank - 1));
+      order.append({0, rank - 1});
+      x = node.permute(x, order);
+    }
+    return isTurned && rank > 1 ? node.call("transpose", {x, item(int64_t(-2)), item(int64_t(-1))})
+                                : x;
+  };
+  Item a = operand(0, "transA", "transBatchA"), b = operand(1, "transB", "transBatchB");
+  Item y = node.call("matmul", {a, b});
+  double alpha = node.real("alpha", 1);
+  return alpha == 1 ? y : node.call("mul", {y, item(alpha)});
+}
+
+static bool buildFusedMatMul(NodeImport &node) {
+  node.set(0, scaledProduct(node));
   return !node.hasFailed();
 }
 
-/// alpha A' B', the last two dims of each exchanged where it says so.
-static bool buildFusedMatMul(NodeImport &node) {
-  for (StringRef name : {"transBatchA", "transBatchB"})
-    if (node.integer(name, 0) != 0)
-      return node.unsupported("its attribute " + frontend::quote(name) + " is set",
-                              "; dlc exchanges the last two dims alone");
-  auto operand = [&](size_t input, StringRef name) {
-    Item x = node.tensor(input);
-    if (node.integer(name, 0) == 0 || node.rank(input) < 2)
-      return x;
-    return node.call("transpose", {x, item(int64_t(-2)), item(int64_t(-1))});
-  };
-  Item y = node.call("matmul", {operand(0, "transA"), operand(1, "transB")});
-  double alpha = node.real("alpha", 1);
-  node.set(0, alpha == 1 ? y : node.call("mul", {y, item(alpha)}));
+static bool buildFusedMatMulActivation(NodeImport &node) {
+  node.set(0, activatedByNames(node, scaledProduct(node)));
   return !node.hasFailed();
 }
 
@@ -125,88 +141,103 @@ static bool buildQuickGelu(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Normalizations -----------------------------------------------------------------------------===//
-
-/// Over the last dim. `bias`: the input that holds it, none where the op has none.
-static Item normalized(NodeImport &node, StringRef callee, Item x, size_t weight,
-                       std::optional<size_t> bias) {
-  if (!x.isTensor())
-    return x;
-  auto size = dl::asConstant(dl::getDims(x.tensorType()).back());
-  if (!size) {
-    node.unsupported("it normalizes over a symbolic dim", "; dlc needs its number");
-    return {Item::Poison(), {}};
-  }
-  std::vector<std::pair<StringRef, Item>> named{{"weight", node.tensor(weight)},
-                                                {"eps", item(node.real("epsilon", 1e-12))}};
-  if (bias && node.has(*bias))
-    named.push_back({"bias", node.tensor(*bias)});
-  return node.call(callee, {x, itemList(SmallVector<int64_t>{*size})}, named);
-}
-
-/// x, what skips, and a bias, added and normalized; result 3 is the sum. `shift`: of the
-/// normalization, as in `normalized`.
-static bool skipNorm(NodeImport &node, StringRef callee, std::optional<size_t> shift, size_t bias) {
-  if (node.rank(0) < 2)
-    return node.fail("it takes a tensor [N, T, width] or [T, width], got " + node.typeText(0));
-  if (node.wants(1) || node.wants(2))
-    return node.unsupported("its mean or its deviation is used, as in training",
-                            "; dlc gives results 0 and 3");
-  Item sum = node.call("add", {node.tensor(0), node.tensor(1)});
-  if (node.has(bias))
-    sum = node.call("add", {sum, node.tensor(bias)});
-  node.set(0, normalized(node, callee, sum, 2, shift));
-  if (node.wants(3))
-    node.set(3, sum);
+static bool buildGemmFastGelu(NodeImport &node) {
+  Item y = node.call("matmul", {node.tensor(0), node.tensor(1)});
+  node.set(0, gelu(node, node.has(2) ? node.call("add", {y, node.tensor(2)}) : y, "tanh"));
   return !node.hasFailed();
 }
-static bool buildSkipLayerNorm(NodeImport &node) { return skipNorm(node, "layer_norm", 3, 4); }
-static bool buildSkipRmsNorm(NodeImport &node) {
-  return skipNorm(node, "rms_norm", std::nullopt, 3);
+
+/// The first half of x + bias times the gelu of the second.
+static bool buildBiasSplitGelu(NodeImport &node) {
+  Item x = node.call("add", {node.tensor(0), node.tensor(1)});
+  auto width = node.hasFailed() ? std::nullopt : dl::asConstant(node.dims(0).back());
+  if (!width || *width % 2)
+    return node.fail("it splits the last dim of " + node.typeText(0) + "; expected an even number");
+  auto half = [&](int64_t start) {
+    return node.call("narrow", {x, item(int64_t(-1)), item(start), item(*width / 2)});
+  };
+  node.set(0, node.call("mul", {half(0), gelu(node, half(*width / 2), "none")}));
+  return !node.hasFailed();
 }
 
-/// Rows of three tables, added and normalized; result 1 is how many tokens of each text the mask
-/// lets through, result 2 the sum.
-static bool buildEmbedLayerNorm(NodeImport &node) {
-  enum Input { ids, segments, words, positions, segmentRows, scale, shift, mask, places };
-  node.integer("mask_index_type", 1); // whether result 1 is there, which the graph says too
-  if (node.rank(ids) != 2)
-    return node.fail("its ids are " + node.typeText(ids) + "; expected [N, T]");
-  dl::Dims dims = node.dims(ids);
-  Item y = node.call("embedding", {node.tensor(ids), node.tensor(words)});
-  Item place =
-      node.has(places) ? node.tensor(places) : node.call("arange", {Item::dim(dims[1], {})});
-  y = node.call("add", {y, node.call("embedding", {place, node.tensor(positions)})});
-  if (node.has(segments) && node.has(segmentRows))
-    y = node.call("add",
-                  {y, node.call("embedding", {node.tensor(segments), node.tensor(segmentRows)})});
-  node.set(0, normalized(node, "layer_norm", y, scale, shift));
-  if (node.wants(1)) {
-    Type i32 = node.builder.getI32Type();
-    Item count = node.full(item(int64_t(0)), dl::makeTensor({dims[0]}, i32));
-    if (node.has(mask)) {
-      Item isOne = node.call("eq", {node.tensor(mask), node.scalar(1, node.dtype(mask))});
-      count = node.cast(node.call("sum", {isOne, itemList(SmallVector<int64_t>{1})}), i32);
-    }
-    node.set(1, count);
+static bool buildBiasAdd(NodeImport &node) {
+  Item x = node.call("add", {node.tensor(0), node.tensor(1)});
+  node.set(0, node.call("add", {x, node.tensor(2)}));
+  return !node.hasFailed();
+}
+
+/// The softmax of x + bias over the dims from an axis on.
+static bool buildBiasSoftmax(NodeImport &node) {
+  node.integer("is_inner_broadcast", 1); // the dims of the bias say it, too
+  node.as("Softmax", 11, {node.call("add", {node.tensor(0), node.tensor(1)})});
+  return !node.hasFailed();
+}
+
+/// x + bias + what skips: nothing is dropped in inference.
+static bool buildBiasDropout(NodeImport &node) {
+  enum Input { x, bias, residual, ratio, isTraining };
+  node.integer("seed", 0);
+  if (node.has(isTraining) && !node.isZero(isTraining))
+    return node.unsupported("it is in training", "; export the model for inference");
+  Item y = node.call("add", {node.tensor(x), node.tensor(bias)});
+  if (node.has(residual))
+    y = node.call("add", {y, node.tensor(residual)});
+  node.set(0, y);
+  if (node.wants(1))
+    node.set(1, node.full(item(true), dl::makeTensor(node.dims(x), node.builder.getI1Type())));
+  return !node.hasFailed();
+}
+
+/// min(g, limit) sigmoid(alpha g) (u + beta), with u at most `limit` from 0; g and u may be the halves of
+/// one tensor.
+static bool buildSwiGlu(NodeImport &node) {
+  double alpha = node.real("activation_alpha", 1), beta = node.real("activation_beta", 0),
+         limit = node.real("limit", 0);
+  node.integer("round_activation", 0); // to the dtype, as dlc's ops do
+  Item gate = node.tensor(0), up;
+  if (node.has(1)) {
+    up = node.tensor(1);
+  } else {
+    auto width = node.rank(0) > 0 ? dl::asConstant(node.dims(0).back()) : std::nullopt;
+    if (!width || *width % 2)
+      return node.fail("it splits the last dim of " + node.typeText(0) +
+                       "; expected an even number");
+    auto half = [&](int64_t start) {
+      return node.call("narrow",
+                       {node.tensor(0), item(int64_t(-1)), item(start), item(*width / 2)});
+    };
+    up = half(*width / 2);
+    gate = half(0);
   }
-  if (node.wants(2))
-    node.set(2, y);
+  if (limit > 0) {
+    gate = node.call("minimum", {gate, item(limit)});
+    up = node.call("clamp", {up, item(-limit), item(limit)});
+  }
+  Item y =
+      alpha == 1
+          ? node.call("silu", {gate})
+          : node.call("mul", {gate, node.call("sigmoid", {node.call("mul", {gate, item(alpha)})})});
+  node.set(0, node.call("mul", {y, beta == 0 ? up : node.call("add", {up, item(beta)})}));
   return !node.hasFailed();
 }
 
 llvm::ArrayRef<OddRule> microsoftFusionRules() {
   static const OddRule rules[] = {
+      {"com.microsoft.BiasAdd", 1, buildBiasAdd},
+      {"com.microsoft.BiasDropout", 1, buildBiasDropout},
       {"com.microsoft.BiasGelu", 1, buildBiasGelu},
+      {"com.microsoft.BiasSoftmax", 1, buildBiasSoftmax},
+      {"com.microsoft.BiasSplitGelu", 1, buildBiasSplitGelu},
       {"com.microsoft.DynamicQuantizeLSTM", 1, buildQuantizedLstm},
-      {"com.microsoft.EmbedLayerNormalization", 1, buildEmbedLayerNorm},
       {"com.microsoft.FastGelu", 1, buildFastGelu},
       {"com.microsoft.FusedConv", 1, buildFusedConv},
       {"com.microsoft.FusedGemm", 1, buildFusedGemm},
       {"com.microsoft.FusedMatMul", 1, buildFusedMatMul},
+      {"com.microsoft.FusedMatMulActivation", 1, buildFusedMatMulActivation},
+      {"com.microsoft.GemmFastGelu", 1, buildGemmFastGelu},
       {"com.microsoft.QuickGelu", 1, buildQuickGelu},
-      {"com.microsoft.SkipLayerNormalization", 1, buildSkipLayerNorm},
-      {"com.microsoft.SkipSimplifiedLayerNormalization", 1, buildSkipRmsNorm},
+      {"com.microsoft.SwiGLU", 1, buildSwiGlu},
+      {"com.microsoft.TransposeMatMul", 1, buildFusedMatMul},
   };
   return rules;
 }

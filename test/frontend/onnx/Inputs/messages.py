@@ -415,7 +415,12 @@ def fused(name, op, inputs, given, outputs="y", tensors=(), **more):
 
 fused("fused_activation", "FusedConv", "x, w", {"x": (1, 2, 4, 4), "w": (3, 2, 1, 1)}, activation="Mish")
 fused("fused_gemm_rank", "FusedGemm", "x, x", {"x": (4,)}, activation="Relu")
-fused("fused_batch", "FusedMatMul", "x, x", {"x": (2, 4, 4)}, transBatchA=1)
+fused("fused_split_width", "BiasSplitGelu", "x, b", {"x": (2, 3, 5), "b": (5,)})
+fused("fused_gate_width", "SwiGLU", "x", {"x": (2, 5)})
+fused("fused_dropout", "BiasDropout", "x, x, , , t", {"x": (2, 3), "t": ("bool", ())})
+fused("fused_group_rank", "GroupNorm", "x, w, w", {"x": (2, 4), "w": (4,)}, groups=2)
+fused("fused_group_activation", "GroupNorm", "x, w, w", {"x": (2, 3, 4), "w": (4,)}, groups=2, activation=2)
+fused("fused_skip_rank", "SkipGroupNorm", "x, w, w, x", {"x": (2, 4), "w": (4,)}, groups=2)
 fused("fused_mean", "SkipLayerNormalization", "x, x, w", {"x": (2, 3, 8), "w": (8,)}, "y, m", epsilon=0.5)
 fused("fused_rank", "SkipLayerNormalization", "x, x, x", {"x": (8,)})
 fused("fused_symbol", "SkipLayerNormalization", "x, x, w", {"x": (2, 3, "W"), "w": ("W",)})
@@ -448,6 +453,23 @@ fused("quantized_pool", "QLinearGlobalAveragePool", "w, s, , s", codes)
 fused("quantized_nothing", "QLinearConcat", "s", codes, axis=0)
 fused("quantized_ids", "QEmbedLayerNormalization", "i, , w, w, , w, w", {"i": ("i32", (4,)), "w": ("u8", (9, 8))})
 fused("quantized_table", "QEmbedLayerNormalization", "i, , w, w, , w, w", {"i": ("i32", (2, 4)), "w": ("u8", (9, 8))})
+# What ONNX has in another form.
+fused("other_conv", "CausalConvWithState", "x, w", {"x": (1, 2, 5), "w": (2, 1, 3)}, ndim=2)
+fused("other_attention", "LinearAttention", "x, x, x", {"x": (1, 2, 4)}, q_num_heads=2, kv_num_heads=2, state_window=2)
+fused("other_pool", "NhwcMaxPool", "x", {"x": ("u8", (2, 3))}, kernel_shape=[2])
+fused("other_transform", "Rfft", "x", {"x": (3, 8)}, signal_ndim=2)
+fused("other_number", "Rfft", "x", {"x": ()}, signal_ndim=1)
+fused("other_inverse", "Irfft", "x", {"x": (8,)}, signal_ndim=1)
+fused("other_metric", "CDist", "x, x", {"x": (3, 8)}, metric="cosine")
+lengths = {"b": (32, 2), "q": ("i64", ()), "k": ("i64", (2,))}
+fused("other_distance", "RelativePositionBias", "b, q, q", lengths, max_distance=1)
+fused("other_queries", "RelativePositionBias", "b, r, q", {**lengths, "r": ()}, max_distance=128)
+fused("other_keys", "RelativePositionBias", "b, q, r", {**lengths, "r": ()}, max_distance=128)
+fused("other_lengths", "RelativePositionBias", "b, q, k", lengths, max_distance=128)
+gates = {"q": (1, 3, 8), "b": (8,), "d": (1, 2, 3, 3), "w": (4, 8), "f": (1, 2, 1, 1), "o": ("i32", (1, 3))}
+fused("other_packed", "GatedRelativePositionBias", "q, b, d, w, b, f, o", gates, num_heads=2)
+fused("other_gates", "GatedRelativePositionBias", "q, b, d, w, b, f", gates, num_heads=3)
+
 # Attention, orders and scatters.
 def heads(q=(1, 2, 4, 8), k=(1, 2, 6, 8), v=(1, 2, 6, 8), *more):
     return [value("q", dims=q), value("k", dims=k), value("v", dims=v), *more]

@@ -1,4 +1,4 @@
-"""Transforms and windows of lengths that are known when they run. What NumPy gives is expected. signal_sizes.py FOLDER; the last line
+"""Transforms, windows and biases of lengths that are known when they run. What NumPy gives is expected. signal_sizes.py FOLDER; the last line
 is "N passed, N failed"."""
 import math
 
@@ -27,6 +27,8 @@ case("dft_points", [node("DFT", "x, n", axis=1)], [x(1, "T", 2), x(dtype="i64", 
      lambda v, n: parts(np.fft.fft(whole(v), int(n))), [[(1, t, 2), np.array(n)] for t, n in ((4, 4), (4, 3), (4, 9), (1, 6), (7, 1))], within=1e-4)
 case("dft_middle", [node("DFT", "x", axis=1)], [x("N", "T", 3, 1)], [], lambda v: parts(np.fft.fft(whole(v), axis=1)),
      [[(1, 4, 3, 1)], [(2, 7, 3, 1)]], within=1e-4)
+case("rfft", [node("Rfft", "x", domain="com.microsoft", signal_ndim=1, onesided=1, normalized=0)], [x(3, "T")], [],
+     lambda v: parts(np.fft.rfft(v)), [[(3, t)] for t in (1, 6, 9)], within=1e-4, opsets=[("com.microsoft", 1)])
 case("stft", [node("STFT", "x, s, , l", onesided=1)], [x("B", "T")], [scalar("s", 2), scalar("l", 6)],
      lambda v: parts(np.stack([np.fft.rfft(v[:, at:at + 6]) for at in range(0, v.shape[1] - 5, 2)], 1)), [[(1, 6)], [(2, 11)], [(1, 40)]], within=1e-4)
 
@@ -60,5 +62,20 @@ def mel_weights(mels, length, rate=16000.0, low=20.0, high=8000.0):
 edges = [scalar("r", 16000), scalar("f", 20.0, "f32"), scalar("h", 8000.0, "f32")]
 case("mel_weights", [node("MelWeightMatrix", "m, n, r, f, h")], [x(dtype="i64", name="m"), x(dtype="i64", name="n")], edges,
      lambda m, n: mel_weights(int(m), int(n)), [[np.array(m), np.array(n)] for m, n in ((8, 64), (40, 400), (80, 512), (1, 16))])
+
+# A bias by distance over as many keys as a tensor has.
+rows = np.linspace(-1, 1, 16).reshape(8, 2)
+
+
+def row_of(distance):
+    distance = max(-distance, 0)
+    return distance if distance < 4 else min(4 + int(math.log(distance / 4) / math.log(21 / 4) * 4), 7)
+
+
+length = [node("Shape", "x", "shape"), node("Gather", "shape, one", "T")]
+case("relative_positions", [*length, node("RelativePositionBias", "b, T, T", domain="com.microsoft", max_distance=21)],
+     [x(1, "T"), x(8, 2, name="b")], [scalar("one", 1)],
+     lambda v, b: np.array([[b[row_of(k - q)] for k in range(v.shape[1])] for q in range(v.shape[1])]).transpose(2, 0, 1)[None],
+     [[(1, t), rows] for t in (1, 5, 50)], opsets=[("com.microsoft", 1)])
 
 finish()
