@@ -68,36 +68,17 @@ llvm::ArrayRef<PlainRule> plainRules() {
 llvm::ArrayRef<OddRule> oddRules() {
   static const std::vector<OddRule> rules = [] {
     std::vector<OddRule> rules;
-    for (auto family : {elementwiseRules(),
-                        activationRules(),
-                        reductionRules(),
-                        shapeRules(),
-                        indexRules(),
-                        windowRules(),
-                        contractionRules(),
-                        normalizationRules(),
-                        creationRules(),
-                        recurrentRules(),
-                        attentionRules(),
-                        rotaryRules(),
-                        scatterRules(),
-                        orderRules(),
-                        resizeRules(),
-                        lossRules(),
-                        sequenceRules(),
-                        signalRules(),
-                        sampleRules(),
-                        quantizationRules(),
-                        patchRules(),
-                        countedRules(),
-                        randomRules(),
-                        gradientRules(),
-                        firstFormRules(),
-                        microsoftFusionRules(),
-                        microsoftAttentionRules(),
-                        microsoftQuantizedRules(),
-                        microsoftNormRules(),
-                        microsoftOtherRules()})
+    for (auto family : {elementwiseRules(),   activationRules(),      reductionRules(),
+                        shapeRules(),         indexRules(),           windowRules(),
+                        contractionRules(),   normalizationRules(),   creationRules(),
+                        recurrentRules(),     attentionRules(),       rotaryRules(),
+                        scatterRules(),       orderRules(),           resizeRules(),
+                        lossRules(),          sequenceRules(),        signalRules(),
+                        sampleRules(),        quantizationRules(),    patchRules(),
+                        countedRules(),       randomRules(),          gradientRules(),
+                        firstFormRules(),     microsoftFusionRules(), microsoftAttentionRules(),
+                        groupQueryRules(),    blockQuantizedRules(),  microsoftQuantizedRules(),
+                        microsoftNormRules(), microsoftOtherRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

@@ -97,6 +97,8 @@ llvm::ArrayRef<OddRule> gradientRules();
 llvm::ArrayRef<OddRule> firstFormRules();
 llvm::ArrayRef<OddRule> microsoftFusionRules();
 llvm::ArrayRef<OddRule> microsoftAttentionRules();
+llvm::ArrayRef<OddRule> groupQueryRules();
+llvm::ArrayRef<OddRule> blockQuantizedRules();
 llvm::ArrayRef<OddRule> microsoftQuantizedRules();
 llvm::ArrayRef<OddRule> microsoftNormRules();
 llvm::ArrayRef<OddRule> microsoftOtherRules();

@@ -453,6 +453,47 @@ fused("quantized_pool", "QLinearGlobalAveragePool", "w, s, , s", codes)
 fused("quantized_nothing", "QLinearConcat", "s", codes, axis=0)
 fused("quantized_ids", "QEmbedLayerNormalization", "i, , w, w, , w, w", {"i": ("i32", (4,)), "w": ("u8", (9, 8))})
 fused("quantized_table", "QEmbedLayerNormalization", "i, , w, w, , w, w", {"i": ("i32", (2, 4)), "w": ("u8", (9, 8))})
+bits = {"x": (2, 40), "w": ("u8", (3, 2, 16)), "s": (3, 2), "r": (4, 2)}
+form = {"K": 40, "N": 3, "block_size": 32}
+fused("bits_3", "MatMulNBits", "x, w, s", bits, bits=3, **form)
+fused("bits_block", "MatMulNBits", "x, w, s", bits, K=40, N=3, block_size=24)
+fused("bits_packed", "MatMulNBits", "x, w, s", bits, weight_prepacked=1, **form)
+fused("bits_scale", "MatMulNBits", "x, w", bits, **form)
+fused("bits_weight", "MatMulNBits", "x, w, s", bits, K=40, N=4, block_size=32)
+fused("bits_scales", "MatMulNBits", "x, w, r", bits, **form)
+fused("bits_axis", "GatherBlockQuantized", "w, i, s", {"w": ("u8", (9, 16)), "i": ("i64", (2,)), "s": (9, 1)}, block_size=32, gather_axis=1)
+fused("bits_symbol", "GatherBlockQuantized", "w, i, s", {"w": ("u8", (9, "W")), "i": ("i64", (2,)), "s": (9, 1)}, block_size=32)
+
+# Attention whose heads share keys.
+whole = {"q": (1, 3, 32), "k": (1, 3, 16), "l": ("i32", (1,)), "t": ("i32", ()), "p": (1, 2, 5, 8)}
+
+
+def grouped(name, inputs="q, k, k, , , l, t", given=None, outputs="y", **more):
+    fused("grouped_" + name, "GroupQueryAttention", inputs, {**whole, **(given or {})}, outputs, **{"num_heads": 4, "kv_num_heads": 2, **more})
+
+
+grouped("heads", kv_num_heads=3)
+grouped("lengths", "q, k, k")
+grouped("one_past", "q, k, k, p, , l, t")
+grouped("cache_type", k_quant_type="PER_TENSOR")
+grouped("window_cache", sliding_window_cache=1)
+grouped("scores", outputs="y, , , s", qk_output=1)
+grouped("query", given={"q": (1, 3, 33)})
+grouped("key", given={"k": (1, 3, 24)})
+grouped("past", "q, k, k, p, p, l, t", {"p": (1, 3, 5, 8)})
+grouped("total_type", "q, k, k, p, p, l, r", {"r": ()})
+grouped("total", "q, k, k, p, p, l, t", tensors=[ints("t", 1, 2)])
+case("grouped_states", model([node("GroupQueryAttention", "q, k, k, p, p, l, t", "y, , pv", domain="com.microsoft", num_heads=4, kv_num_heads=2)],
+                             [value("q", dims=(1, 3, 32)), value("k", dims=(1, 3, 16)), value("p", dims=(1, 2, "P", 8)), value("l", "i32", (1,))],
+                             ["y", "pv"], tensors=[ints("t", 2)], opsets=[("com.microsoft", 1)]), "--state", "p=pv[16]")
+grouped("tables", do_rotary=1)
+grouped("window", causal=0, local_window_size=2)
+grouped("bias", "q, k, k, , , l, t, , , , b", {"b": (1, 4, 3, 7)})
+turning = {"x": (1, 3, 16), "p": ("i64", (1, 3)), "c": (9, 4), "r": (9,)}
+fused("turned_scale", "RotaryEmbedding", "x, p, c, c", turning, scale=0.5)
+fused("turned_table", "RotaryEmbedding", "x, p, c", turning)
+fused("turned_rank", "RotaryEmbedding", "x, p, r, r", turning)
+
 # What ONNX has in another form.
 fused("other_conv", "CausalConvWithState", "x, w", {"x": (1, 2, 5), "w": (2, 1, 3)}, ndim=2)
 fused("other_attention", "LinearAttention", "x, x, x", {"x": (1, 2, 4)}, q_num_heads=2, kv_num_heads=2, state_window=2)

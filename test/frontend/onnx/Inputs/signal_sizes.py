@@ -78,4 +78,29 @@ case("relative_positions", [*length, node("RelativePositionBias", "b, T, T", dom
      lambda v, b: np.array([[b[row_of(k - q)] for k in range(v.shape[1])] for q in range(v.shape[1])]).transpose(2, 0, 1)[None],
      [[(1, t), rows] for t in (1, 5, 50)], opsets=[("com.microsoft", 1)])
 
+
+# Attention of a decoder: its caches grow by the new tokens, whose number and that of all the mask says.
+def attended(q, k, v, past_k, past_v, mask):
+    heads = lambda one: one.reshape(*one.shape[:2], -1, 8).swapaxes(1, 2)
+    q, k, v = heads(q), np.concatenate([past_k, heads(k)], 2), np.concatenate([past_v, heads(v)], 2)
+    y = np.zeros_like(q)
+    for text, head, row in np.ndindex(*q.shape[:3]):
+        begin = mask[text].sum() - q.shape[2]  # of this text's new tokens among its keys
+        if begin + row < 0:
+            continue
+        seen = slice(0, begin + row + 1)
+        scores = k[text, head // 2, seen] @ q[text, head, row] / math.sqrt(8)
+        weights = np.exp(scores - scores.max())
+        y[text, head, row] = weights / weights.sum() @ v[text, head // 2, seen]
+    return y.swapaxes(1, 2).reshape(q.shape[0], q.shape[2], -1)
+
+
+decoder = [node("ReduceSum", "mask, one", "counts", keepdims=0), node("Sub", "counts, one", "last64"), node("Cast", "last64", "last", to=6),
+           node("Shape", "mask", "shape"), node("Gather", "shape, at", "total64"), node("Cast", "total64", "total", to=6),
+           node("GroupQueryAttention", "q, k, v, pk, pv, last, total", "y, nk, nv", domain="com.microsoft", num_heads=4, kv_num_heads=2)]
+case("decoder", decoder,
+     [x("N", "T", 32, name="q"), x("N", "T", 16, name="k"), x("N", "T", 16, name="v"), x("N", 2, "P", 8, name="pk"), x("N", 2, "P", 8, name="pv"),
+      x("N", "S", dtype="i64", name="mask")], [ints("one", 1), scalar("at", 1)], attended,
+     [[(n, t, 32), (n, t, 16), (n, t, 16), (n, 2, p, 8), (n, 2, p, 8), np.ones((n, t + p))] for n, t, p in ((1, 1, 3), (1, 5, 1), (2, 3, 4))],
+     opsets=[("com.microsoft", 1)])
 finish()
