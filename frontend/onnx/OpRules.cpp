@@ -78,7 +78,7 @@ llvm::ArrayRef<OddRule> oddRules() {
                         countedRules(),       randomRules(),          gradientRules(),
                         firstFormRules(),     microsoftFusionRules(), microsoftAttentionRules(),
                         groupQueryRules(),    blockQuantizedRules(),  microsoftQuantizedRules(),
-                        microsoftNormRules(), microsoftOtherRules()})
+                        microsoftNormRules(), microsoftOtherRules(),  expertRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

@@ -102,6 +102,7 @@ llvm::ArrayRef<OddRule> blockQuantizedRules();
 llvm::ArrayRef<OddRule> microsoftQuantizedRules();
 llvm::ArrayRef<OddRule> microsoftNormRules();
 llvm::ArrayRef<OddRule> microsoftOtherRules();
+llvm::ArrayRef<OddRule> expertRules();
 
 } // namespace dlc::onnx
 

@@ -40,7 +40,12 @@ to know the sizes that shapes are made of.
 Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
 result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not
 written counts the size before it is rounded, as the node tests do. A Range has max(ceil((limit - start) / delta), 0) elements in the
-arithmetic of its dtype, as in the standard's reference: 0.3 / 0.1 is 3 in f32."""
+arithmetic of its dtype, as in the standard's reference: 0.3 / 0.1 is 3 in f32.
+
+Operators of `com.microsoft`, which ONNX Runtime's optimizer, its quantizer and the builders of language models write, compute what ONNX
+Runtime computes. The weights of MatMulNBits, GatherBlockQuantized and QMoE have their few bits in the compiled file, too. The caches of
+GroupQueryAttention grow by the new tokens if `total_sequence_length` is their sum with the past, or a symbol that can be; a past with a
+number of positions is a buffer, into which the new tokens are written."""
 # ONNX's own domain, with the opset that first had each operator (schemas of onnx 1.23.2, opset 28).
 STANDARD = """Abs:1 Acos:7 Acosh:9 Add:1 AffineGrid:20 And:1 ArgMax:1 ArgMin:1 Asin:7 Asinh:9 Atan:7
 Atanh:9 Attention:23 AveragePool:1 BatchNormalization:1 Bernoulli:15 BitCast:26 BitShift:11

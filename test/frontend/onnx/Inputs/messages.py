@@ -511,6 +511,22 @@ gates = {"q": (1, 3, 8), "b": (8,), "d": (1, 2, 3, 3), "w": (4, 8), "f": (1, 2, 
 fused("other_packed", "GatedRelativePositionBias", "q, b, d, w, b, f, o", gates, num_heads=2)
 fused("other_gates", "GatedRelativePositionBias", "q, b, d, w, b, f", gates, num_heads=3)
 
+# Mixtures of experts.
+layers = {"x": (3, 8), "r": (3, 4), "w": (4, 16, 8), "v": (4, 8, 16), "c": ("u8", (4, 16, 4)), "d": ("u8", (4, 8, 8)), "s": (4, 16), "t": (4, 8)}
+fused("experts_mixer", "MoE", "x, r, w, , v", layers, use_sparse_mixer=1)
+fused("experts_input", "MoE", "x, r, w", layers)
+fused("experts_weight", "MoE", "x, r, x, , v", layers)
+fused("experts_scores", "MoE", "x, w, w, , v", layers)
+fused("experts_count", "MoE", "x, r, w, , v", layers, k=5)
+fused("experts_third", "MoE", "x, r, w, , v", layers, activation_type="swiglu")
+fused("experts_activation", "MoE", "x, r, w, , v", layers, activation_type="mish")
+fused("experts_type", "QMoE", "x, r, c, s, , d, t", layers, quant_type="fp4")
+fused("experts_packed", "QMoE", "x, r, c, s, , d, t", layers, weights_prepacked=1)
+fused("experts_bits", "QMoE", "x, r, c, s, , d, t", layers, expert_weight_bits=3)
+fused("experts_scale", "QMoE", "x, r, c, , , d, t", layers)
+fused("experts_block", "QMoE", "x, r, c, s, , d, t", layers, block_size=3)
+fused("experts_floats", "QMoE", "x, r, c, s, , d, t, , , , , , , , , s", layers)
+
 # Attention, orders and scatters.
 def heads(q=(1, 2, 4, 8), k=(1, 2, 6, 8), v=(1, 2, 6, 8), *more):
     return [value("q", dims=q), value("k", dims=k), value("v", dims=v), *more]
