@@ -178,15 +178,30 @@ struct RegionPoints {
     return isGiven() ? region.box.front().constant(static_cast<double>(op.getSamplingRatio()))
                      : ceil(bin());
   }
-  // Of the point that the loops stand at:
-
-  Scalar number() { return region.real(region.context.reduction[axis]); }
-  Scalar place() {
-    Scalar step = bin() / max(count(), 1.0);
-    return begin() + region.real(region.context.parallel[kBinLoops + axis]) * bin() +
-           (number() + 0.5) * step;
-  }
+  Scalar step() { return bin() / max(count(), 1.0); }
   Scalar last() { return region.real(region.extent(2 + axis)) - 1.0; }
+  /// Where the bin of the loops begins.
+  Scalar origin() {
+    return begin() + region.real(region.context.parallel[kBinLoops + axis]) * bin();
+  }
+  Scalar placeOf(Scalar number) { return origin() + (number + 0.5) * step(); }
+  /// The number of the point at `place`, with a fraction.
+  Scalar numberAt(Scalar place) { return (place - origin()) / step() - 0.5; }
+  /// Points before the image, but for one at most: they add nothing and are left out.
+  Scalar skipped() { return min(max(floor(numberAt(last().constant(-1.0))), 0.0), count()); }
+  /// The points that are left, up to one after the image at least.
+  Scalar visited() { return min(ceil(numberAt(last() + 1.0)) + 1.0, count()) - skipped(); }
+  /// Whether the bin has points beyond the image.
+  Scalar isCut() {
+    return (placeOf(last().constant(0.0)) < -1.0) | (placeOf(count() - 1.0) > last() + 1.0);
+  }
+  // Of the point that the loops are at:
+
+  Scalar number() {
+    Scalar at = region.real(region.context.reduction[axis]);
+    return isGiven() ? at : at + skipped();
+  }
+  Scalar place() { return placeOf(number()); }
   /// The element before the point; the first and last one serve a bit beyond.
   Scalar low() { return min(floor(max(place(), 0.0)), last()); }
   /// The share of the element behind the point.
@@ -200,13 +215,16 @@ struct RegionPoints {
 };
 } // namespace
 
+/// Points that a bin visits beyond two for each element of the image: points are more than half an
+/// element apart.
+static constexpr int64_t kMostOutside = 5;
+
 LoopNest RoiAlignOp::getLoopNest() {
   Dims points;
   bool isGiven = static_cast<int64_t>(getSamplingRatio()) > 0;
   for (unsigned axis = 0; axis < 2; ++axis)
-    points.push_back(isGiven
-                         ? constantDim(getSamplingRatio(), getContext())
-                         : normalize(dimsOf(getX())[2 + axis].floorDiv(getOutputSize()[axis]) + 1));
+    points.push_back(isGiven ? constantDim(getSamplingRatio(), getContext())
+                             : normalize(dimsOf(getX())[2 + axis] * 2 + kMostOutside));
   LoopNest nest = regionNest(*this, points, getMode() == "max" ? Combiner::max : Combiner::add);
   for (unsigned corner = 0; corner < 4; ++corner)
     nest.terms.push_back(imageRead(nest, getX(), {0, 2, 3}));
@@ -255,7 +273,7 @@ Span RoiAlignOp::emitSpan(BodyContext &context, unsigned loop, ValueRange args) 
   Region region(context, getX(), args, getSpatialScale());
   RegionPoints points{*this, region, loop};
   Scalar most = region.integer(context.extent(getLoopNest().reduction[loop]));
-  Scalar count = max(min(region.integer(points.count()), most), 0.0);
+  Scalar count = max(min(region.integer(points.visited()), most), 0.0);
   return {region.index(count.constant(0)), region.index(count)};
 }
 
@@ -265,9 +283,11 @@ Value RoiAlignOp::emitResult(BodyContext &context, ValueRange args, ValueRange a
   Scalar total = floating(context, accs.front());
   if (getMode() != "max")
     return (total / spread(context, max(y.count() * x.count(), 1.0), total.value())).value();
-  // Of a bin without points the result is 0.
-  if (!y.isGiven())
+  // Points beyond the image are 0, and so is a bin without points.
+  if (!y.isGiven()) {
+    total = select(y.isCut() | x.isCut(), max(total, 0.0), total);
     total = select((y.count() > 0.0) & (x.count() > 0.0), total, total.constant(0));
+  }
   return total.value();
 }
 

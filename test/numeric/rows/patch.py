@@ -78,8 +78,7 @@ def aligned(ph, pw, scale=1.0, ratio=-1, half=False, mode="avg"):
     def function(x, boxes):
         x, boxes = x.numpy(), boxes.numpy()
         n, channels, h, w = x.shape
-        counts = [ratio if ratio > 0 else size // bins + 1 for size, bins in ((h, ph), (w, pw))]
-        y = np.zeros((len(boxes), channels, ph, pw, *counts))
+        y = np.zeros((len(boxes), channels, ph, pw))
         for k, box in enumerate(boxes):
             begin = [box[2] * scale - half * 0.5, box[1] * scale - half * 0.5]
             length = [box[4] * scale - half * 0.5 - begin[0], box[3] * scale - half * 0.5 - begin[1]]
@@ -100,8 +99,11 @@ def aligned(ph, pw, scale=1.0, ratio=-1, half=False, mode="avg"):
                     image = x[int(box[0])]
                     taps = np.array([(1 - down) * (1 - right) * image[:, a, c], (1 - down) * right * image[:, a, d],
                                      down * (1 - right) * image[:, b, c], down * right * image[:, b, d]])
-                y[k, :, i, j, s, t] = taps.max(0) if mode == "max" else taps.sum(0) / (grid[0] * grid[1])
-        return torch.from_numpy(y.max((4, 5)) if mode == "max" else y.sum((4, 5)))
+                if mode == "max":
+                    y[k, :, i, j] = np.maximum(y[k, :, i, j], taps.max(0))
+                else:
+                    y[k, :, i, j] += taps.sum(0) / (grid[0] * grid[1])
+        return torch.from_numpy(y)
     return function
 
 
@@ -135,6 +137,12 @@ for ratio, scale in ((-1, 1.0), (2, 4.0)):
     row("roi_align", ("f32",), [(2, 17, 1, 1), ("N", 5)], ("N", 17, 3, 2), aligned(3, 2, scale, ratio), weighed(9), sizes=FEW, values="normal",
         attrs=f"{{output_size = array<i64: 3, 2>, sampling_ratio = {ratio} : i64, spatial_scale = {scale:e} : f64}}",
         kinds={1: ("f32", [0.0, 1.0, -0.93, 0.41])}, note=f"one pixel, {ratio} points")
+# Regions many times as large as the image: of each bin only some points meet it.
+for mode, half in (("avg", False), ("avg", True), ("max", False)):
+    for channels in (3, 16):
+        row("roi_align", ("f32",), [(2, channels, 8, 9), (4, 5)], (4, channels, 3, 2), aligned(3, 2, 25.0, -1, half, mode), weighed(400),
+            attrs=f'{{output_size = array<i64: 3, 2>, spatial_scale = 25.0 : f64, aligned = {str(half).lower()}, mode = "{mode}"}}',
+            kinds={1: ("f32", BOXES)}, values="normal", note=f"regions beyond the image, {mode}, aligned {half}, {channels} channels")
 
 
 def pooled(ph, pw, scale):
