@@ -39,8 +39,11 @@ to know the sizes that shapes are made of.
 
 Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
 result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not
-written counts the size before it is rounded, as the node tests do. A Range has max(ceil((limit - start) / delta), 0) elements in the
-arithmetic of its dtype, as in the standard's reference: 0.3 / 0.1 is 3 in f32.
+written counts the size before it is rounded, as the node tests do. A Range has max(ceil((limit - start) / delta), 0) elements in
+double arithmetic, as in PyTorch and ONNX Runtime: the f32 numbers 0.3 and 0.1 give 4.
+
+The rank of a Squeeze without axes depends on the sizes that turn up. dlc drops the dims that are always 1, and takes other symbolic dims
+for 2 or more; a note says so, and `--shapes` gives them the size 1. A dim that the data decide, as of NonZero, is kept.
 
 Operators of `com.microsoft`, which ONNX Runtime's optimizer, its quantizer and the builders of language models write, compute what ONNX
 Runtime computes. The weights of MatMulNBits, GatherBlockQuantized and QMoE have their few bits in the compiled file, too. The caches of

@@ -53,13 +53,16 @@ static bool buildShrink(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// x sigmoid(alpha x)
+/// x sigmoid(alpha x), as x / (1 + e^(-alpha x)): far below 0 that is 0, as silu is.
 static Item swish(NodeImport &node) {
   double alpha = node.real("alpha", 1.0);
   Item x = node.tensor(0);
-  return alpha == 1.0
-             ? node.call("silu", {x})
-             : node.call("mul", {x, node.call("sigmoid", {node.call("mul", {x, item(alpha)})})});
+  if (alpha == 1.0 || node.hasFailed())
+    return node.call("silu", {x});
+  Type dtype = node.dtype(0);
+  Item wide = node.cast(x, dtype.isF64() ? dtype : node.builder.getF32Type());
+  Item power = node.call("exp", {node.call("mul", {wide, item(-alpha)})});
+  return node.cast(node.call("div", {wide, node.call("add", {power, item(1.0)})}), dtype);
 }
 static bool buildSwish(NodeImport &node) {
   node.set(0, swish(node));

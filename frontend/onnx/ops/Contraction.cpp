@@ -51,7 +51,7 @@ std::optional<Item> gemm(NodeImport &node) {
   if (transB)
     b = transposed(b, node.rank(1));
   Item product = times(node.call("matmul", {a, b}), alpha);
-  if (hasBias)
+  if (hasBias && beta != 0) // else it is not read: NaN would stay
     product = node.call("add", {product, times(node.tensor(2), beta)});
   return product;
 }
@@ -167,15 +167,17 @@ static bool buildConvTranspose(NodeImport &node) {
     w.low.assign(pads.begin(), pads.begin() + spatial);
     w.high.assign(pads.begin() + spatial, pads.end());
     for (size_t i = 0; hasShape && i < spatial; ++i) {
-      auto size = dl::asConstant(dims[2 + i]);
-      if (!size || *size > INT32_MAX) {
-        node.unsupported("output_shape or auto_pad over a dim of " + node.text(dims[2 + i]),
-                         "; dlc takes pads there");
-        return std::nullopt;
+      // Of auto_pad the size drops out.
+      int64_t total = extra[i] + (w.kernel[i] - 1) * w.dilation[i] + 1 - w.stride[i];
+      if (!shape.empty()) {
+        auto size = dl::asConstant(dims[2 + i]);
+        if (!size || *size > INT32_MAX) {
+          node.unsupported("output_shape over a dim of " + node.text(dims[2 + i]),
+                           "; dlc takes pads there");
+          return std::nullopt;
+        }
+        total += w.stride[i] * *size - shape[i];
       }
-      int64_t wanted = shape.empty() ? *size * w.stride[i] : shape[i];
-      int64_t total =
-          w.stride[i] * (*size - 1) + extra[i] + (w.kernel[i] - 1) * w.dilation[i] + 1 - wanted;
       // What is missing is added behind; what is too much is cut off both sides, the odd one as auto_pad says.
       if (total < 0) {
         extra[i] -= total;

@@ -77,17 +77,10 @@ static bool buildConstantOfShape(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// max(ceil((limit - start) / delta), 0) as the numbers of `dtype` give it; not finite where no
-/// number is.
-static double countOf(double start, double limit, double delta, Type dtype) {
-  auto rounded = [&](double number) {
-    llvm::APFloat value(number);
-    bool isInexact;
-    value.convert(cast<FloatType>(dtype).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                  &isInexact);
-    return value.convertToDouble();
-  };
-  double steps = rounded(rounded(limit - start) / delta);
+/// max(ceil((limit - start) / delta), 0) in double, whatever the dtype of the bounds; not finite if
+/// it is not a number.
+static double countOf(double start, double limit, double delta) {
+  double steps = (limit - start) / delta;
   return std::isnan(steps) ? steps : std::max(std::ceil(steps), 0.0);
 }
 
@@ -140,11 +133,7 @@ static Item realsFrom(NodeImport &node, const Number &start, const Number &end, 
   };
   auto apply = [&](dl::SizeFunction function,
                    ArrayRef<mlir::Attribute> operands) -> mlir::Attribute {
-    auto made = dl::DerivedAttr::get(node.context, function, operands);
-    return dtype.isF32() && function != dl::SizeFunction::ceil
-               ? dl::DerivedAttr::get(node.context, dl::SizeFunction::single,
-                                      {mlir::Attribute(made)})
-               : made;
+    return dl::DerivedAttr::get(node.context, function, operands);
   };
   if (start.derived || step.derived || !(dtype.isF32() || dtype.isF64())) {
     node.unsupported("its bounds are computed by the model", "; dlc needs their numbers at import");
@@ -177,10 +166,13 @@ static bool buildComputedRange(NodeImport &node) {
   Item bounds[3];
   for (size_t i = 0; i < 3; ++i)
     bounds[i] = node.reshape(node.tensor(i), {});
-  Item way = node.call("sub", {bounds[1], bounds[0]}), steps;
-  if (isa<FloatType>(dtype)) {
-    steps = node.cast(node.call("ceil", {node.call("div", {way, bounds[2]})}), i64);
+  Item steps;
+  if (isa<FloatType>(dtype)) { // in double, as countOf() does
+    auto wide = [&](size_t i) { return node.cast(bounds[i], node.builder.getF64Type()); };
+    Item way = node.call("sub", {wide(1), wide(0)});
+    steps = node.cast(node.call("ceil", {node.call("div", {way, wide(2)})}), i64);
   } else { // rounded up, whatever the signs
+    Item way = node.call("sub", {bounds[1], bounds[0]});
     Item down = node.call("floor_divide", {node.call("neg", {way}), bounds[2]});
     steps = node.cast(node.call("neg", {down}), i64);
   }
@@ -210,7 +202,7 @@ static bool buildRange(NodeImport &node) {
                        dl::dtypeName(known->dtype) + "; expected one dtype");
   }
   Item made;
-  Type stash = stashType(node);
+  stashType(node);
   if (node.hasFailed())
     return false;
   bool isOfSizes = llvm::any_of(
@@ -221,17 +213,12 @@ static bool buildRange(NodeImport &node) {
   } else if (isa<FloatType>(dtype)) {
     double start = numbers[0]->numbers.front().real, limit = numbers[1]->numbers.front().real,
            delta = numbers[2]->numbers.front().real;
-    bool isStashed = node.opset >= 27 && dtype.getIntOrFloatBitWidth() == 16;
-    double count = countOf(start, limit, delta, isStashed ? stash : dtype);
+    double count = countOf(start, limit, delta);
     if (!(count <= INT32_MAX))
       return node.fail("it counts from " + dl::text(llvm::APFloat(start)) + " to " +
                        dl::text(llvm::APFloat(limit)) + " by " + dl::text(llvm::APFloat(delta)) +
                        "; expected up to 2^31 - 1 steps");
-    // The bound of arange, which divides in double, is the limit, or half a step after the
-    // last number.
-    double bound = count == 0                                    ? start
-                   : std::ceil((limit - start) / delta) == count ? limit
-                                                                 : start + (count - 0.5) * delta;
+    double bound = count == 0 ? start : limit;
     made = node.call("arange", {item(start), item(bound), item(delta), item(dtype)});
   } else {
     made = integersFrom(node, numbers[0]->numbers.front().dim, numbers[1]->numbers.front().dim,

@@ -281,6 +281,15 @@ static bool buildIsInf(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// NaN stays NaN, where dl's sign gives 0.
+static bool buildSign(NodeImport &node) {
+  Item x = node.tensor(0), sign = node.call("sign", {x});
+  if (isa<FloatType>(node.dtype(0)))
+    sign = node.call("where", {node.call("isnan", {x}), x, sign});
+  node.set(0, sign);
+  return !node.hasFailed();
+}
+
 llvm::ArrayRef<OddRule> elementwiseRules() {
   static const OddRule rules[] = {
       {"Max", 1, buildMax},           {"Min", 1, buildMin},
@@ -290,6 +299,7 @@ llvm::ArrayRef<OddRule> elementwiseRules() {
       {"Cast", 6, buildCast},         {"BitShift", 11, buildBitShift},
       {"CastLike", 1, buildCastLike}, {"Identity", 1, buildIdentity},
       {"IsInf", 10, buildIsInf},      {"BitCast", 26, buildBitCast},
+      {"Sign", 9, buildSign},
   };
   return rules;
 }

@@ -142,8 +142,11 @@ DynamicCodes dynamicallyQuantized(NodeImport &node, Item x) {
   Type u8 = node.builder.getIntegerType(8, /*isSigned=*/false);
   Item low = node.call("minimum", {node.call("amin", {x}), item(0.0)});
   Item high = node.call("maximum", {node.call("amax", {x}), item(0.0)});
-  Item scale = node.call("div", {node.call("sub", {high, low}), item(255.0)});
-  // All zeros: 0 / 0 is NaN, which casts to 0.
+  // The scale of zeros alone is 1, as in ONNX Runtime.
+  Item width = node.call("sub", {high, low});
+  Item scale =
+      node.call("where", {node.call("eq", {width, item(0.0)}), node.call("ones_like", {width}),
+                          node.call("div", {width, item(255.0)})});
   Item zeroPoint =
       node.cast(node.call("round", {node.call("neg", {node.call("div", {low, scale})})}), u8);
   return {quantized(node, node.call("div", {x, scale}), zeroPoint, u8), scale, zeroPoint};

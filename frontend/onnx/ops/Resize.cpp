@@ -40,7 +40,13 @@ private:
   bool isInterpolation(std::string &torchMode, size_t first);
   Item resized(Item x, size_t axis, std::optional<Item> &isOutside);
   Item coordinates(size_t axis);
-  Item nearestOf(Item at);
+  /// How a coordinate along an axis is rounded to an element. Before opset 11 a smaller size rounds
+  /// up and a larger one down, as the node tests of opset 10 and ONNX Runtime do.
+  StringRef rounding(size_t axis) const {
+    return isUpsample && scales[axis] > 0 && scales[axis] < 1 ? StringRef("ceil")
+                                                              : StringRef(nearest);
+  }
+  Item nearestOf(Item at, StringRef rounding);
   Item weight(Item fraction, int64_t tap, double filter);
   Item cubic(Item distance);
   Item elementsAt(Item x, size_t axis, Item index);
@@ -76,6 +82,7 @@ private:
 
 void ResizeImport::readAttributes() {
   mode = node.string("mode", "nearest");
+  mode = node.opset < 7 && mode == "bilinear" ? "linear" : mode;
   position =
       node.string("coordinate_transformation_mode", isUpsample ? "asymmetric" : "half_pixel");
   nearest = node.string("nearest_mode", isUpsample ? "floor" : "round_prefer_floor");
@@ -181,7 +188,9 @@ bool ResizeImport::readSizes() {
   bySize = node.has(3);
   SmallVector<double> numbers; // 0 in place of sizes that are no numbers
   dl::Dims asked;
-  if (isUpsample && node.hasAttribute("scales")) {
+  if (node.node.op == "Upsample" && node.opset < 7) { // of images
+    numbers = {1, 1, node.real("height_scale", 1), node.real("width_scale", 1)};
+  } else if (isUpsample && node.hasAttribute("scales")) {
     for (float scale : node.attribute("scales")->reals)
       numbers.push_back(scale);
   } else if (!given && bySize) {
@@ -269,6 +278,7 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
   for (size_t i = 0; i < dims.size(); ++i) {
     // Corners of a size that is no whole number lie elsewhere.
     double end = size(i) * scales[i];
+    isFloor &= rounding(i) == nearest;
     isLinear &= !aligns || hasWholeCorners(i) || end == std::floor(end);
     // A single element is the first one, where PyTorch takes the middle.
     isLinear &= position != "pytorch_half_pixel" || !isResized(i) || !dl::isConstant(sizes[i], 1);
@@ -341,11 +351,11 @@ Item ResizeImport::coordinates(size_t axis) {
   return centred(0);
 }
 
-Item ResizeImport::nearestOf(Item at) {
-  if (nearest == "floor" || nearest == "ceil")
-    return node.call(nearest, {at});
-  return nearest == "round_prefer_ceil" ? node.call("floor", {math("add", at, 0.5)})
-                                        : node.call("ceil", {math("sub", at, 0.5)});
+Item ResizeImport::nearestOf(Item at, StringRef rounding) {
+  if (rounding == "floor" || rounding == "ceil")
+    return node.call(rounding, {at});
+  return rounding == "round_prefer_ceil" ? node.call("floor", {math("add", at, 0.5)})
+                                         : node.call("ceil", {math("sub", at, 0.5)});
 }
 
 Item ResizeImport::elementsAt(Item x, size_t axis, Item index) {
@@ -398,7 +408,7 @@ Item ResizeImport::resized(Item x, size_t axis, std::optional<Item> &isOutside) 
     isOutside = isOutside ? node.call("logical_or", {*isOutside, beyond}) : beyond;
   }
   if (mode == "nearest")
-    return elementsAt(x, axis, nearestOf(at));
+    return elementsAt(x, axis, nearestOf(at, rounding(axis)));
   double filter = antialiases ? std::min(scales[axis], 1.0) : 1;
   auto first = static_cast<int64_t>(std::floor(-reach(axis))) + 1;
   Item floor = node.call("floor", {at}), fraction = node.call("sub", {at, floor});
@@ -490,7 +500,7 @@ bool ResizeImport::run() {
 static bool buildResize(NodeImport &node) { return ResizeImport(node).run(); }
 
 llvm::ArrayRef<OddRule> resizeRules() {
-  static const OddRule rules[] = {{"Resize", 10, buildResize}, {"Upsample", 7, buildResize}};
+  static const OddRule rules[] = {{"Resize", 10, buildResize}, {"Upsample", 1, buildResize}};
   return rules;
 }
 

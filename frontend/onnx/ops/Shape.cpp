@@ -190,6 +190,27 @@ static std::optional<SmallVector<bool>> chosenAxes(NodeImport &node, int64_t ran
   return chosen;
 }
 
+/// Without axes the rank depends on whether `dim` is 1. Sets `dim` to 1 if it always is; else narrows
+/// its symbols so that it is 2 or more. A dim that the data decide is kept. The last two are noted.
+static void settleSqueezed(NodeImport &node, AffineExpr &dim) {
+  auto mayBeOne = [&] {
+    auto range = node.rangeOf(dim);
+    return !range || (range->min <= 1 && range->max >= 1);
+  };
+  auto range = node.rangeOf(dim);
+  if (range && range->min == 1 && range->max == 1)
+    dim = node.dim(1);
+  if (dl::isConstant(dim, 1) || !mayBeOne())
+    return;
+  node.expectSize(dl::normalize(dim - 2));
+  if (mayBeOne())
+    node.remark("it has no axes: dlc keeps its dim of " + node.text(dim) +
+                ", where another runtime would drop it if it is 1");
+  else
+    node.remark("it has no axes and would drop a dim of 1: dlc takes " + node.text(dim) +
+                " for 2 or more; --shapes gives it the size 1");
+}
+
 static bool buildSqueeze(NodeImport &node) {
   dl::Dims dims = node.dims(0), result;
   auto chosen = chosenAxes(node, dims.size());
@@ -201,8 +222,9 @@ static bool buildSqueeze(NodeImport &node) {
     if (isChosen && !node.mayAgree(dim, node.dim(1)))
       return node.fail("cannot squeeze a dim of " + node.text(dim) + " of " + node.typeText(0) +
                        "; expected 1");
-    auto range = node.rangeOf(dim);
-    bool isOne = range && range->min == 1 && range->max == 1;
+    if (takesAll)
+      settleSqueezed(node, dim);
+    bool isOne = dl::isConstant(dim, 1);
     if (isChosen || (takesAll && isOne))
       dim = node.dim(1);
     if (!(takesAll ? isOne : isChosen))
@@ -374,7 +396,7 @@ static AffineExpr clampedBound(NodeImport &node, AffineExpr bound, AffineExpr si
   };
   auto fromEnd = [&] {
     if (range->max < -INT32_MAX)
-      return first;
+      return most < 0 ? node.smaller(first, last) : first;
     AffineExpr begin = node.larger(dl::normalize(size + bound), first);
     return begin && most < 0 ? node.smaller(begin, last) : begin;
   };
@@ -420,10 +442,12 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
   if (!x.isTensor())
     return x;
   AffineExpr size = dl::getDims(x.tensorType())[dim];
-  if (step == 0 || llvm::AbsoluteValue(step) > INT32_MAX) {
-    node.fail("its step is " + llvm::Twine(step) + "; expected another number than 0");
+  if (step == 0) {
+    node.fail("its step is 0; expected another number than 0");
     return {Item::Poison(), {}};
   }
+  // Any step beyond the dim leaves the first element.
+  step = std::clamp<int64_t>(step, -INT32_MAX, INT32_MAX);
   bool isBackwards = step < 0;
   AffineExpr first, length;
   node.expectSize(size);
@@ -448,8 +472,8 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
     length = distance(node, end == size ? whole : clampedBound(node, end, whole, 0, 0), first);
     length = length == whole ? size : length;
   } else {
-    // Backwards: the part, mirrored.
-    AffineExpr from = clampedBound(node, start, whole, -1, -1);
+    // Backwards: the part, mirrored. A start before the dim is its first element.
+    AffineExpr from = clampedBound(node, start, whole, 0, -1);
     AffineExpr to = clampedBound(node, end, whole, -1, -1);
     length = distance(node, from, to);
     first = to ? dl::normalize(to + 1) : AffineExpr();
@@ -664,7 +688,9 @@ static bool buildPad(NodeImport &node) {
     if (node.has(2)) {
       const Known *value = node.known(2);
       auto numbers = value ? value->reals() : std::nullopt;
-      if (numbers && numbers->size() == 1)
+      bool isExact = numbers && numbers->size() == 1 &&
+                     (isa<FloatType>(value->dtype) || std::abs(numbers->front()) < 0x1p53);
+      if (isExact)
         fill = numbers->front();
       else
         computed = node.reshape(node.tensor(2), {});
@@ -720,8 +746,25 @@ static bool buildPad(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// Trilu of a diagonal that the model computes.
+static bool buildComputedTrilu(NodeImport &node, bool isUpper) {
+  Type dtype = node.dtype(0);
+  dl::Dims dims = node.dims(0);
+  if (dims.size() < 2)
+    return node.fail("it takes a matrix, got " + node.typeText(0));
+  AffineExpr one = node.dim(1), height = dims[dims.size() - 2], width = dims.back();
+  Item rows = node.reshape(node.call("arange", {Item::dim(height, {})}), {height, one});
+  Item columns = node.reshape(node.call("arange", {Item::dim(width, {})}), {one, width});
+  Item diagonal = node.cast(node.reshape(node.tensor(1), {}), node.builder.getI64Type());
+  Item isKept = node.call(isUpper ? "ge" : "le", {node.call("sub", {columns, rows}), diagonal});
+  node.set(0, node.call("where", {isKept, node.tensor(0), node.scalar(0, dtype)}));
+  return !node.hasFailed();
+}
+
 static bool buildTrilu(NodeImport &node) {
   int64_t diagonal = 0;
+  if (node.has(1) && !node.known(1))
+    return buildComputedTrilu(node, node.integer("upper", 1) != 0);
   if (node.has(1)) {
     auto given = node.integers(1, "the diagonal");
     if (!given)

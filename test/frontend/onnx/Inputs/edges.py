@@ -72,6 +72,47 @@ for known in ((), (1,)):
     cases.add("GatherND", [("f32", [3, 1, 4]), numbers(-1)], [("f32", 4)], 13, known=known)
     cases.add("GatherND", [("f32", [[1, 2, 3], [4, 5, 6]]), numbers(-1, 1)], [("f32", 5)], 13, known=known)
 
+# Backwards from before the first element: that one. A step beyond the dim takes one element; bounds have 64 bits.
+most, least = 2**63 - 1, -2**63
+line = "f32", np.arange(5.0)
+for start, end, step, y in ((-10, -100, -1, [0]), (-10, least, -2, [0]), (-1, least, -most, [4]), (-1, least, least, [4]), (0, most, most, [0]),
+                            (most, least, -2, [4, 2, 0]), (least, most, 3, [0, 3]), (-2, 1, -1, [3, 2]), (3, most, 2**31, [3])):
+    cases.add("Slice", [line, *(numbers(number) for number in (start, end, 0, step))], [("f32", y)], 13, known=(1, 2, 3, 4))
+
+# A fill that f64 does not hold, of integers that it does not hold.
+for fill in (2**60 + 1, -(2**60) - 1, most):
+    cases.add("Pad", [numbers(5, 6), numbers(1, 2), numbers(fill)], [numbers(fill, 5, 6, fill, fill)], 13, known=(1, 2))
+
+# Far below 0 a Swish is 0, not what a rounded sigmoid leaves of x.
+for alpha in (1.0, 1.7, -0.5):
+    x = np.float32([-1e38, -1e30, -200, -3, 0, 2, 150, 1e38])
+    with np.errstate(over="ignore"):
+        y = x.astype(np.float64) / (1 + np.exp(-alpha * x.astype(np.float64)))
+    cases.add("Swish", [("f32", x)], [("f32", y)], 24, within=None if alpha == 0 else "f32", alpha=alpha)
+cases.add("Swish", [("f32", [-1e38, -1e30, -inf, nan])], [("f32", [0, 0, nan, nan])], 24, alpha=1.7)
+
+for dtype in ("f32", "f16", "bf16", "f64"):
+    cases.add("Sign", [(dtype, [nan, -3, -0.0, 0, inf])], [(dtype, [nan, -1, 0, 0, 1])], 13)
+cases.add("Sign", [numbers(-5, 0, most)], [numbers(-1, 0, 1)], 13)
+
+# With beta 0 no bias is read; zeros alone have the scale 1.
+a, b = drawn(2, 3), drawn(3, 2)
+cases.add("Gemm", [a, b, ("f32", [nan, inf])], [("f32", 2 * a[1].astype(np.float64) @ b[1])], 13, within="f32", alpha=2.0, beta=0.0)
+cases.add("DynamicQuantizeLinear", [("f32", np.zeros(3))], [("u8", np.zeros(3)), ("f32", 1), ("u8", 0)], 11)
+cases.add("DynamicQuantizeLinear", [("f32", [-1, 0, 4])], [("u8", [0, 51, 255]), ("f32", np.float32(5) / 255), ("u8", 51)], 11)
+
+# A diagonal that the running model knows.
+for diagonal in (-5, -1, 0, 1, 4):
+    for upper in (0, 1):
+        y = np.triu(a[1], diagonal) if upper else np.tril(a[1], diagonal)
+        cases.add("Trilu", [a, ("i64", diagonal)], [("f32", y)], 14, upper=upper)
+
+# Before opset 11 the nearest element is the one before a place, and the one after it in a dim that shrinks.
+five = np.arange(5.0).reshape(1, 1, 5)
+for op, opset, scale, y in (("Resize", 10, 0.6, [0, 2, 4]), ("Resize", 10, 0.7, [0, 2, 3]), ("Resize", 10, 1.5, [0, 0, 1, 2, 2, 3, 4]),
+                            ("Upsample", 9, 0.6, [0, 2, 4]), ("Upsample", 9, 2, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])):
+    cases.add(op, [("f32", five), ("f32", [1, 1, scale])], [("f32", np.array(y).reshape(1, 1, -1))], opset, known=(1,))
+
 # The forms of opset 1.
 x = drawn(2, 3)
 wide = x[1].astype(np.float64)

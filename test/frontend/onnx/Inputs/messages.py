@@ -316,7 +316,7 @@ one("split_of_data", "Split", "x, s", shaped, outputs="y, z")
 one("pad_of_data", "Pad", "x, s", shaped)
 one("pad_widths", "Pad", "x, s", tensors=[ints("s", 1)])
 one("pad_axes_of_data", "Pad", "x, w, , s", shaped, opset=18, tensors=[ints("w", 1, 1)])
-one("trilu_of_data", "Trilu", "x, s", shaped)
+one("trilu_of_vector", "Trilu", "w, s", [value("w", dims=(3,)), value("s", "i64", ())])
 case("old_training", model([node("Dropout", is_test=0)], opset=6))
 labels = [value("x", dims=(2, 3)), value("l", "i64", (2, 3))]
 one("loss_targets", "NegativeLogLikelihoodLoss", "x, l", labels)

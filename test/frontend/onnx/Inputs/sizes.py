@@ -92,6 +92,27 @@ case("odd", [node("Slice", "x, s, e, a", "z"), node("Reshape", "z, shape")], [x(
 case("squeeze", [node("MaxPool", "x", "a", kernel_shape=[4], strides=[4]), node("Squeeze", "a, axis")], [x(1, 2, "L")], [ints("axis", 2)],
      lambda v: v[:, :, :4].max(2), [[(1, 2, 4)], [(1, 2, 7)]], [([(1, 2, 8)], "4 to 7")], notes=["L: 4..7"])
 
+# Without axes a dim of 1 would be gone.
+case("squeeze_all", [node("Squeeze", "x")], [x("N", 1, 3, 1)], [], lambda v: v[:, 0, :, 0], [[(2, 1, 3, 1)], [(7, 1, 3, 1)]],
+     [([(1, 1, 3, 1)], "2 to")], notes=["it has no axes and would drop a dim of 1: dlc takes N for 2 or more; --shapes gives it the size 1"])
+# The data decide how many there are: one stays a list.
+case("squeeze_found", [node("NonZero", "x", "n"), node("Squeeze", "n")], [x("N")], [], lambda v: np.nonzero(v)[0],
+     [[np.array([0, 2, 0, 3])], [np.array([0, 5])], [np.zeros(3)]], notes=["it has no axes: dlc keeps its dim of nonzero_count, where another runtime would drop it if it is 1"])
+
+
+def transposed(v, stride, before):
+    """A transposed convolution by [1, 2, 4], cut to `stride` times the size."""
+    y = np.zeros((v.size - 1) * stride + 3)
+    for at, number in enumerate(v.ravel()):
+        y[at * stride:at * stride + 3] += number * np.array([1, 2, 4])
+    return y[before:before + stride * v.size].reshape(1, 1, -1)
+
+
+# As many results as the input has elements, times the stride: whatever the size, the same is cut off.
+for stride, mode, before in ((1, "SAME_UPPER", 1), (2, "SAME_UPPER", 0), (2, "SAME_LOWER", 1)):
+    case(f"transposed_{mode.lower()}_{stride}", [node("ConvTranspose", "x, w", strides=[stride], auto_pad=mode)], [x(1, 1, "L")],
+         [tensor("w", "f32", [1, 1, 3], [1.0, 2.0, 4.0])], lambda v, s=stride, b=before: transposed(v, s, b), [[(1, 1, 1)], [(1, 1, 6)]])
+
 # Dims that differ by name meet: they are equal, or one of them is 1.
 case("broadcast", [node("Add", "x, v")], [x("N", 3), x("M", 3, name="v")], [], lambda a, b: a + b,
      [[(4, 3), (4, 3)], [(1, 3), (4, 3)], [(5, 3), (1, 3)], [(1, 3), (1, 3)]], [([(2, 3), (3, 3)], "equal")])
