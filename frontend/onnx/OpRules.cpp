@@ -218,8 +218,9 @@ static bool buildPlain(NodeImport &node, const PlainRule &rule) {
 bool buildNode(NodeImport &node, StringRef name) {
   const OddRule *odd = findRule(oddRules(), name, node.opset);
   const PlainRule *plain = findRule(plainRules(), name, node.opset);
+  // A function of the same opset or a later one knows more forms than the record's line.
   bool isBuilt =
-      odd && (!plain || odd->since > plain->since) ? odd->build(node) : buildPlain(node, *plain);
+      odd && (!plain || odd->since >= plain->since) ? odd->build(node) : buildPlain(node, *plain);
   return isBuilt && node.allAttributesRead();
 }
 

@@ -119,17 +119,72 @@ static bool buildRmsNorm(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Scale and bias, and the statistics, may have a dtype of their own; the result has that of x.
+/// Returns whether a BatchNormalization normalizes by statistics of its own batch. Before opset 14 a
+/// node with more than one result does, unless `is_test` says otherwise.
+static bool isTraining(NodeImport &node) {
+  if (node.opset >= 14)
+    return node.integer("training_mode", 0) != 0;
+  bool isTest = node.integer("is_test", 0) != 0;
+  node.attribute("consumed_inputs"); // opset 1 asks for it, and it says nothing
+  return !isTest && (node.wants(1) || node.wants(2) || node.wants(3) || node.wants(4));
+}
+
+/// Replaces the running mean and variance of `operands` (x, mean, variance, ...) by statistics of x
+/// over `axes`. Results 1 and 2 become the running statistics, moved by `momentum`, and results 3
+/// and 4 the statistics, all of `shape`.
+static void useBatchStatistics(NodeImport &node, MutableArrayRef<Item> operands,
+                               ArrayRef<int64_t> axes, double momentum, const dl::Dims &shape) {
+  Item centred =
+      node.call("sub", {operands[0], node.call("mean", {operands[0], itemList(axes), item(true)})});
+  Item statistics[] = {node.call("mean", {operands[0], itemList(axes)}),
+                       node.call("mean", {node.call("mul", {centred, centred}), itemList(axes)})};
+  for (size_t i = 0; i < 2; ++i) {
+    Item moved = node.call("add", {node.call("mul", {operands[1 + i], item(momentum)}),
+                                   node.call("mul", {statistics[i], item(1 - momentum)})});
+    for (auto [output, result] : {std::pair(1 + i, moved), std::pair(3 + i, statistics[i])})
+      if (node.wants(output))
+        node.set(output, node.cast(node.reshape(result, shape), node.dtype(3 + i)));
+    operands[1 + i] = statistics[i];
+  }
+}
+
+/// Inputs x, scale, bias, running mean and running variance; scale and bias, and the statistics, may
+/// have a dtype of their own, and the result has the dtype of x. With `spatial` 0, before opset 9,
+/// each element of an image is a channel of its own.
 static bool buildBatchNorm(NodeImport &node) {
-  double eps = node.real("epsilon", 1e-5);
-  node.attribute("momentum");
-  if (node.integer("training_mode", 0) != 0)
-    return node.unsupported("its attribute 'training_mode' is 1", "; dlc takes 0");
+  double eps = node.real("epsilon", 1e-5), momentum = node.real("momentum", 0.9);
+  bool isSpatial = node.integer("spatial", 1) != 0, trains = isTraining(node);
   Type widest = precisionOf(node, 5).widest;
+  if (trains)
+    widest = wider(widest, node.builder.getF32Type());
   SmallVector<Item> operands;
   for (size_t input : {0, 3, 4, 1, 2})
     operands.push_back(node.cast(node.tensor(input), widest));
-  node.set(0, node.cast(node.call("batch_norm", operands, {{"eps", item(eps)}}), node.dtype(0)));
+  if (node.hasFailed())
+    return false;
+  dl::Dims dims = node.dims(0), shape = node.dims(1);
+  if (dims.size() < 2)
+    return node.fail("it takes a tensor [N, C, ...], got " + node.typeText(0));
+  if (!isSpatial) {
+    ArrayRef<AffineExpr> image = ArrayRef(dims).drop_front();
+    for (size_t input = 1; input < 5; ++input)
+      if (node.dims(input) != image)
+        return node.fail("with spatial = 0 its input " + llvm::Twine(input) +
+                         " has the dims of an image of " + node.typeText(0) + ", got " +
+                         node.typeText(input));
+    AffineExpr count = dl::product(image, node.context);
+    operands[0] = node.reshape(operands[0], {dims[0], count});
+    for (Item &one : llvm::drop_begin(operands))
+      one = node.reshape(one, {count});
+  }
+  if (trains) {
+    SmallVector<int64_t> axes{0};
+    for (size_t axis = 2; isSpatial && axis < dims.size(); ++axis)
+      axes.push_back(static_cast<int64_t>(axis));
+    useBatchStatistics(node, operands, axes, momentum, shape);
+  }
+  Item y = node.call("batch_norm", operands, {{"eps", item(eps)}});
+  node.set(0, node.cast(isSpatial ? y : node.reshape(y, dims), node.dtype(0)));
   return !node.hasFailed();
 }
 
@@ -221,7 +276,7 @@ llvm::ArrayRef<OddRule> normalizationRules() {
       {"SimplifiedLayerNormalization", 1,
        buildRmsNorm}, // by this name ONNX Runtime had it before ONNX
       {"GroupNormalization", 18, buildGroupNorm},
-      {"BatchNormalization", 14, buildBatchNorm},
+      {"BatchNormalization", 1, buildBatchNorm},
       {"LpNormalization", 1, buildLpNorm},
       {"MeanVarianceNormalization", 9, buildMeanVariance},
       {"LRN", 1, buildLrn},

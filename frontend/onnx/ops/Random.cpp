@@ -191,8 +191,12 @@ static bool buildDropout(NodeImport &node) {
   auto training = only(2), ratio = only(1);
   if (!node.has(2) || training == 0 || ratio == 0) {
     node.alias(0, 0);
-    if (node.wants(1))
-      node.set(1, node.call("full_like", {node.tensor(0), item(true)}, {{"dtype", item(truth)}}));
+    if (node.wants(1)) { // before opset 10 a mask of numbers
+      Type mask = node.opset < 10 ? dtype : truth;
+      node.set(1, node.cast(node.call("full_like", {node.tensor(0), item(true)},
+                                      {{"dtype", item(truth)}}),
+                            mask));
+    }
     return !node.hasFailed();
   }
   if (!node.hasAttribute("seed"))

@@ -42,6 +42,7 @@ static bool isOneOp(NodeImport &node, const Network &network) {
 /// x [T, N, I], W [D, G H, I], R [D, G H, H], B [D, 2 G H]; y [T, D, N, H] and the final states [D, N, H]. With layout 1 the
 /// batch stands first in each.
 static bool build(NodeImport &node, const Network &network) {
+  node.attribute("output_sequence"); // before opset 7; a result that is named is computed
   std::string direction = node.string("direction", "forward");
   bool isBatchFirst = node.integer("layout", 0) != 0, isReverse = direction == "reverse";
   Item x = node.tensor(0), w = node.tensor(1), r = node.tensor(2);
@@ -147,7 +148,7 @@ static bool buildRnn(NodeImport &node) {
 
 llvm::ArrayRef<OddRule> recurrentRules() {
   static const OddRule rules[] = {
-      {"LSTM", 7, buildLstm}, {"GRU", 7, buildGru}, {"RNN", 7, buildRnn}};
+      {"LSTM", 1, buildLstm}, {"GRU", 1, buildGru}, {"RNN", 1, buildRnn}};
   return rules;
 }
 

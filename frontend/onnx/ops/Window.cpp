@@ -287,12 +287,17 @@ static bool buildAveragePool(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// The attribute p, which is a float in opset 1.
+static double powerOf(NodeImport &node) {
+  return node.opset < 2 ? node.real("p", 2) : static_cast<double>(node.integer("p", 2));
+}
+
 /// (sum |x|^p over each window)^(1/p)
 static bool buildLpPool(NodeImport &node) {
   auto name = poolNamed(node, "avg_pool");
   auto window = name ? readWindow(node, node.dims(0), {}) : std::nullopt;
   bool ceils = node.integer("ceil_mode", 0) != 0;
-  double p = static_cast<double>(node.integer("p", 2));
+  double p = powerOf(node);
   Item x = node.tensor(0);
   if (!window || node.hasFailed())
     return false;
@@ -327,20 +332,20 @@ static bool buildGlobalMax(NodeImport &node) { return global(node, "amax"); }
 
 /// (sum |x|^p over each image)^(1/p)
 static bool buildGlobalLp(NodeImport &node) {
-  int64_t p = node.integer("p", 2), rank = node.rank(0);
+  double p = powerOf(node);
+  int64_t rank = node.rank(0);
   if (rank < 3)
     return node.fail("it takes a tensor [N, C, ...] with spatial dims, got " + node.typeText(0));
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rank));
-  node.set(0, node.call("norm", {node.tensor(0), item(static_cast<double>(p)), itemList(axes),
-                                 item(true)}));
+  node.set(0, node.call("norm", {node.tensor(0), item(p), itemList(axes), item(true)}));
   return !node.hasFailed();
 }
 
 llvm::ArrayRef<OddRule> windowRules() {
   static const OddRule rules[] = {
       {"MaxPool", 1, buildMaxPool},         {"AveragePool", 1, buildAveragePool},
-      {"LpPool", 2, buildLpPool},           {"GlobalAveragePool", 1, buildGlobalAverage},
-      {"GlobalMaxPool", 1, buildGlobalMax}, {"GlobalLpPool", 2, buildGlobalLp},
+      {"LpPool", 1, buildLpPool},           {"GlobalAveragePool", 1, buildGlobalAverage},
+      {"GlobalMaxPool", 1, buildGlobalMax}, {"GlobalLpPool", 1, buildGlobalLp},
   };
   return rules;
 }

@@ -113,6 +113,28 @@ for op, opset, scale, y in (("Resize", 10, 0.6, [0, 2, 4]), ("Resize", 10, 0.7, 
                             ("Upsample", 9, 0.6, [0, 2, 4]), ("Upsample", 9, 2, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])):
     cases.add(op, [("f32", five), ("f32", [1, 1, scale])], [("f32", np.array(y).reshape(1, 1, -1))], opset, known=(1,))
 
+# Batch norms: by statistics of the batch, and with a channel for each element of an image.
+image = drawn(3, 2, 4)
+wide = image[1].astype(np.float64)
+for spatial in (0, 1):
+    axes, shape = ((0, 2), (2,)) if spatial else ((0,), (2, 4))
+    scale, bias, mean = (drawn(*shape) for _ in range(3))
+    variance = "f32", rounded(np.abs(random.standard_normal(shape)) + 0.5, "f32")
+    column = [one[1].astype(np.float64).reshape(shape + (1,) * spatial) for one in (scale, bias, mean, variance)]
+    now = wide.mean(axes), wide.var(axes)
+    moved = [0.7 * old[1].astype(np.float64) + (1 - 0.7) * new for old, new in zip((mean, variance), now)]
+    tested = (wide - column[2]) / np.sqrt(column[3] + 1e-3) * column[0] + column[1]
+    trained = (wide - wide.mean(axes, keepdims=True)) / np.sqrt(wide.var(axes, keepdims=True) + 1e-3) * column[0] + column[1]
+    given, results = [image, scale, bias, mean, variance], [("f32", one) for one in (trained, *moved)]
+    for opset in (1, 6, 7, 8):
+        named = {"spatial": spatial, **({"is_test": 1} if opset < 7 else {}), **({"consumed_inputs": [0, 0, 0, 1, 1]} if opset == 1 else {})}
+        cases.add("BatchNormalization", given, [("f32", tested)], opset, within="f32", epsilon=1e-3, **named)
+    cases.add("BatchNormalization", given, [*results, *(("f32", one) for one in now)], 7, within="f32", epsilon=1e-3, momentum=0.7, spatial=spatial)
+    if spatial:
+        cases.add("BatchNormalization", given, [("f32", tested)], 9, within="f32", epsilon=1e-3)
+        for opset in (14, 15):
+            cases.add("BatchNormalization", given, results, opset, within="f32", epsilon=1e-3, momentum=0.7, training_mode=1)
+
 # The forms of opset 1.
 x = drawn(2, 3)
 wide = x[1].astype(np.float64)
@@ -126,5 +148,33 @@ cases.add("Tile", [x, numbers(3), numbers(1)], [("f32", np.tile(wide, (1, 3)))],
 cases.add("Cast", [("f32", [1.5, -2.5])], [("i32", [1, -2])], 1, to="INT32")
 cases.add("Selu", [("f32", [-1, 2])], [("f32", [1.0507 * 1.6732 * math.expm1(-1), 2 * 1.0507])], 1, within="f32")
 cases.add("Split", [x, numbers(1, 2)], [("f32", wide[:, :1]), ("f32", wide[:, 1:])], 1, known=(1,), axis=1)
+cases.add("Upsample", [("f32", np.arange(4.0).reshape(1, 1, 2, 2))],
+          [("f32", [[[[0, 0, 0, 1, 1, 1]] * 2 + [[2, 2, 2, 3, 3, 3]] * 2]])], 1, height_scale=2.0, width_scale=3.0)
+cases.add("Upsample", [("f32", [[[[0, 4]]]])], [("f32", [[[[0, 2, 4, 4]]]])], 1, height_scale=1.0, width_scale=2.0, mode="bilinear")
+cube = np.abs(image[1].astype(np.float64))**3
+cases.add("LpPool", [image], [("f32", (cube[:, :, :3] + cube[:, :, 1:])**(1 / 3))], 1, within="f32", kernel_shape=[2], p=3.0)
+cases.add("GlobalLpPool", [image], [("f32", cube.sum(2, keepdims=True)**(1 / 3))], 1, within="f32", p=3.0)
+cases.add("Dropout", [x := ("f32", [1, 2])], [x, ("bool", [1, 1])], 10, ratio=0.3)
+cases.add("Dropout", [x], [x, ("f32", [1, 1])], 7, ratio=0.3)
+cases.add("Dropout", [x], [x, ("f32", [1, 1])], 1, ratio=0.3, is_test=1)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+# A step of each network from zeros.
+for op, gates, opset in (("RNN", 1, 1), ("GRU", 3, 1), ("GRU", 3, 3), ("LSTM", 4, 1)):
+    x, w, r = drawn(1, 2, 3), drawn(1, gates * 2, 3), drawn(1, gates * 2, 2)
+    parts = np.split(x[1][0].astype(np.float64) @ w[1][0].astype(np.float64).T, gates, 1)
+    if op == "RNN":
+        h = np.tanh(parts[0])
+    elif op == "GRU":
+        h = (1 - sigmoid(parts[0])) * np.tanh(parts[2])
+    else:
+        h = sigmoid(parts[1]) * np.tanh(sigmoid(parts[0]) * np.tanh(parts[3]))
+    named = {"output_sequence": 1} if opset == 1 else {"linear_before_reset": 1}
+    cases.add(op, [x, w, r], [("f32", h.reshape(1, 1, 2, 2)), ("f32", h.reshape(1, 2, 2))], opset, known=(1, 2), within="f32", hidden_size=2,
+              **named)
 
 sys.exit(cases.run(sys.argv[1]))
