@@ -7,7 +7,7 @@ Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); 
 --checked instead cuda-order, cuda-reverse, cuda-random, cuda-tf32-order...: the emulator with its checker, under each of its
 policies. Without --voice all of them run; one that the build does not have is
 counted as left out. --turn takes one in N rows and dtypes, others for each K; the rest is counted as left out. Without any of these
-the voice cuda, the slowest, takes every other row and dtype, the rest at the next commit (DLC_TURN), and each schedule of cuda runs
+the voice cuda, the slowest, takes every third row and dtype, the rest at the next commits (DLC_TURN), and each schedule of cuda runs
 some rows of each dtype, chosen for them or not (run_plans.py). The last lines are
 "N left out (reason)" and "N passed, N failed"."""
 import argparse

@@ -195,7 +195,7 @@ class CpuAvx2(Compiled):
 
 class Cuda(Compiled):
     """CUDA kernels on the emulator."""
-    turns = 2
+    turns = 3
     device = target = "cuda"
 
     def __init__(self):

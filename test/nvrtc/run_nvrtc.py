@@ -25,7 +25,7 @@ CHECK = os.path.join(BUILD, "bin", "nvrtc-check")
 OUT = os.path.join(BUILD, "test-logs", "nvrtc")
 LEFT_OUT = 77  # nvrtc-check's exit status where there is no NVRTC
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-TURNS = 36
+TURNS = 72
 SCHEDULE_TURNS = 3
 
 

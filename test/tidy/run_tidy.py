@@ -22,7 +22,7 @@ from dlc_tool import BUILD, ROOT, TURN  # noqa: E402
 
 TIDY = "clang-tidy-22"
 FOLDERS = ("runtime/", "test/emulator/", "test/unit/emulator/", "test/unit/runtime/")
-TURNS = 12
+TURNS = 24
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 
 
