@@ -376,10 +376,82 @@ struct LinearBound {
 };
 } // namespace
 
+/// Appends the operands of nested operations of one kind.
+static void flatten(AffineExpr dim, AffineExprKind kind, SmallVectorImpl<AffineExpr> &parts) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (!binary || binary.getKind() != kind)
+    return parts.push_back(dim);
+  flatten(binary.getLHS(), kind, parts);
+  flatten(binary.getRHS(), kind, parts);
+}
+
+/// The range of a sum, some terms of which are multiples of `symbol`, as `symbol` times the rest of these plus
+/// the others: t*t*2 - t is t*(t*2 - 1), which is at least t. Nothing where fewer than two are.
+static std::optional<Range> rangeByFactor(ArrayRef<AffineExpr> terms, AffineExpr symbol,
+                                          ArrayRef<Range> symbols) {
+  AffineExpr zero = constantDim(0, symbol.getContext());
+  AffineExpr multiples = zero, others = zero;
+  unsigned count = 0;
+  for (AffineExpr term : terms) {
+    SmallVector<AffineExpr> factors;
+    flatten(term, AffineExprKind::Mul, factors);
+    auto *found = llvm::find(factors, symbol);
+    if (found == factors.end()) {
+      others = others + term;
+      continue;
+    }
+    factors.erase(found);
+    AffineExpr rest = constantDim(1, symbol.getContext());
+    for (AffineExpr factor : factors)
+      rest = rest * factor;
+    multiples = multiples + rest;
+    ++count;
+  }
+  auto rest = count > 1 ? rangeOf(multiples, symbols) : std::nullopt;
+  auto other = rest ? rangeOf(others, symbols) : std::nullopt;
+  auto value = rangeOf(symbol, symbols);
+  if (!other || !value || value->min < 0)
+    return std::nullopt;
+  int64_t least = rest->min < 0 ? value->max : value->min,
+          most = rest->max < 0 ? value->min : value->max;
+  Range range;
+  if (llvm::MulOverflow(least, rest->min, range.min) ||
+      llvm::MulOverflow(most, rest->max, range.max) ||
+      llvm::AddOverflow(range.min, other->min, range.min) ||
+      llvm::AddOverflow(range.max, other->max, range.max))
+    return std::nullopt;
+  return range;
+}
+
+/// The range of a sum that products of symbols are terms of, where its parts taken apart may be negative.
+static Range rangeOfProducts(AffineExpr dim, Range range, ArrayRef<Range> symbols) {
+  constexpr size_t kMostTerms = 8;
+  SmallVector<AffineExpr> terms;
+  flatten(dim, AffineExprKind::Add, terms);
+  if (range.min >= 0 || terms.size() > kMostTerms)
+    return range;
+  llvm::SmallSetVector<AffineExpr, 4> factors;
+  for (AffineExpr term : terms) {
+    SmallVector<AffineExpr> parts;
+    flatten(term, AffineExprKind::Mul, parts);
+    if (llvm::count_if(parts, [](AffineExpr part) { return !asConstant(part); }) > 1)
+      for (AffineExpr part : parts)
+        if (isa<AffineSymbolExpr>(part))
+          factors.insert(part);
+  }
+  for (AffineExpr symbol : factors)
+    if (auto found = rangeByFactor(terms, symbol, symbols)) {
+      range.min = std::max(range.min, found->min);
+      range.max = std::min(range.max, found->max);
+    }
+  return range;
+}
+
 std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
   auto range = rangeByParts(dim, symbols);
   if (!range || dim.getKind() != AffineExprKind::Add)
     return range;
+  range = rangeOfProducts(dim, *range, symbols);
   // N - N/2: the quotient and the symbol rise together.
   LinearBound lower{symbols, /*isLower=*/true}, upper{symbols, /*isLower=*/false};
   constexpr double kExact = 0x1p50, kRounding = 1e-9; // of sums of a few terms below 2^50

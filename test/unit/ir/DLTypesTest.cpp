@@ -101,8 +101,8 @@ TEST_F(DLTypes, TilesRoundUpAndNeverOverlap) {
 TEST_F(DLTypes, RangesCoverEveryValue) {
   dl::Range ranges[] = {{1, 7}, {0, 3}};
   AffineExpr n = symbol(0), t = symbol(1);
-  AffineExpr exprs[] = {n * 3 - t * 2 + 1,  (n - 4).floorDiv(2), (n + t).ceilDiv(3), n * t, n % 5,
-                        (n * 2 + 1) % 3 - t};
+  AffineExpr exprs[] = {n * 3 - t * 2 + 1,   (n - 4).floorDiv(2), (n + t).ceilDiv(3), n * t, n % 5,
+                        (n * 2 + 1) % 3 - t, n * n * 2 - n,       n * t - t + n - 1};
   for (AffineExpr expr : exprs) {
     auto range = dl::rangeOf(expr, ranges);
     ASSERT_TRUE(range);
@@ -114,6 +114,8 @@ TEST_F(DLTypes, RangesCoverEveryValue) {
         EXPECT_GE(range->max, value);
       }
   }
+  EXPECT_EQ(dl::rangeOf(n * n * 2 - n, ranges)->min, 1) << "n * (n * 2 - 1)";
+  EXPECT_EQ(dl::rangeOf(n * t - t, ranges)->min, 0) << "t * (n - 1)";
   EXPECT_FALSE(dl::rangeOf(symbol(2), ranges));
   EXPECT_FALSE(dl::rangeOf(n * number(INT64_MAX), ranges)) << "overflow is no bound";
 }
