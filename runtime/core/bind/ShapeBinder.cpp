@@ -10,6 +10,11 @@
 using namespace dlc;
 using namespace dlc::rt;
 
+/// The size that a symbol's name belongs to.
+static int64_t sizeAt(const schema::Symbol &symbol, int64_t value) {
+  return symbol.step() * value + symbol.offset();
+}
+
 namespace {
 
 class Binder {
@@ -52,6 +57,17 @@ private:
   std::string dimName(size_t i, size_t dim) const {
     return text("input ", quoted(input(i).name()->string_view()), ", dim ", dim);
   }
+  /// Of a segment: " (N = 4, shape_0 = 5)", the sizes that the flow gives it.
+  std::string givenSizes() const {
+    constexpr uint32_t kMost = 8;
+    std::string out;
+    for (uint32_t i = 0; table.given() && i < table.given()->size() && i < kMost; ++i) {
+      uint32_t symbol = table.given()->Get(i);
+      out += text(i ? ", " : " (", table.symbols()->Get(symbol)->name()->string_view(), " = ",
+                  result.symbols[symbol]);
+    }
+    return out.empty() ? out : out + ")";
+  }
   /// "; input 'x' is f32[N,1,28,28] with N in 1..64".
   std::string signature(size_t i) const {
     std::string out =
@@ -74,11 +90,6 @@ private:
     return out;
   }
 
-  /// The size that a symbol's name belongs to.
-  static int64_t sizeAt(const schema::Symbol &symbol, int64_t value) {
-    return symbol.step() * value + symbol.offset();
-  }
-
   Status checkRanks() const {
     size_t count = table.inputs() ? table.inputs()->size() : 0;
     if (inputs.size() != count)
@@ -98,14 +109,7 @@ private:
     for (size_t i = 0; i < given.size(); ++i) {
       uint32_t symbol = table.given()->Get(static_cast<uint32_t>(i));
       const schema::Symbol &info = *table.symbols()->Get(symbol);
-      if (given[i] < info.min() || given[i] > info.max()) {
-        int64_t size;
-        if (!checkedMul(info.step(), given[i], size) || !checkedAdd(size, info.offset(), size))
-          size = given[i];
-        return {DLC_USAGE,
-                text("the model computed ", info.name()->string_view(), " = ", size, "; expected ",
-                     sizeAt(info, info.min()), " to ", sizeAt(info, info.max()))};
-      }
+      DLC_TRY(checkComputed(info, given[i]));
       result.symbols[symbol] = given[i];
       bound[symbol] = true;
       from[symbol] = "what the model computed";
@@ -184,7 +188,7 @@ private:
         return {DLC_USAGE,
                 text("the model does not take inputs of these dims: ", symbol.name()->string_view(),
                      " = ", expressions.print(symbol.derived()), " would be ", value, "; expected ",
-                     symbol.min(), " to ", symbol.max())};
+                     symbol.min(), " to ", symbol.max(), givenSizes())};
     }
     return {};
   }
@@ -247,11 +251,12 @@ private:
         continue;
       int64_t size = result.values[need.dim()];
       if (need.exact() && size != need.least())
-        return {DLC_USAGE, text("the model does not take inputs of these dims: ",
-                                need.why()->string_view(), "; they differ by ", size)};
+        return {DLC_USAGE,
+                text("the model does not take inputs of these dims: ", need.why()->string_view(),
+                     "; they differ by ", size, givenSizes())};
       if (size < need.least())
         return {DLC_USAGE, text("the model does not take inputs of these dims: ",
-                                need.why()->string_view(), "; it would be ", size)};
+                                need.why()->string_view(), "; it would be ", size, givenSizes())};
     }
     return {};
   }
@@ -290,6 +295,17 @@ private:
 };
 
 } // namespace
+
+Status dlc::rt::checkComputed(const schema::Symbol &symbol, int64_t value) {
+  if (value >= symbol.min() && value <= symbol.max())
+    return {};
+  int64_t size;
+  if (!checkedMul(symbol.step(), value, size) || !checkedAdd(size, symbol.offset(), size))
+    size = value;
+  return {DLC_USAGE,
+          text("the model computed ", symbol.name()->string_view(), " = ", size, "; expected ",
+               sizeAt(symbol, symbol.min()), " to ", sizeAt(symbol, symbol.max()))};
+}
 
 Expected<Binding> dlc::rt::bindShapes(const Module &module, const std::vector<Dims> &inputs,
                                       const std::vector<int64_t> &given) {

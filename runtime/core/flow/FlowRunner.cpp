@@ -260,7 +260,11 @@ Status FlowRunner::numberIn(uint32_t slot, int64_t &value) {
 }
 
 Status FlowRunner::read(const schema::ReadStep &step) {
-  return numberIn(step.slot(), numbers[step.number()]);
+  int64_t &number = numbers[step.number()];
+  DLC_TRY(numberIn(step.slot(), number));
+  return step.number() < sizeOf(table.symbols())
+             ? checkComputed(*table.symbols()->Get(step.number()), number)
+             : Status();
 }
 
 Status FlowRunner::branch(const schema::IfStep &step) {
