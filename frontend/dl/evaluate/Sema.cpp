@@ -6,6 +6,7 @@
 #include "frontend/Spelling.h"
 #include "frontend/dl/declare/Elaborate.h"
 #include "frontend/dl/evaluate/Arithmetic.h"
+#include "frontend/dl/evaluate/DerivedDims.h"
 #include "frontend/dl/syntax/Hints.h"
 #include "frontend/keras/Sequential.h"
 #include "ir/dl/DLDialect.h"
@@ -192,8 +193,6 @@ private:
   void declareDim(const DimDecl &dim);
   /// `dim few = min(N, 4)`: a symbol that others give.
   void declareDerived(const DimDecl &dim);
-  /// A part of such a definition: a dim, a real number or a #dl.derived; null after an error.
-  Attribute definitionOf(const Expr &expr);
   void declareValues(const SourceFile &source);
   const BlockDecl *chooseModel(StringRef name);
   void checkPortNames(const std::vector<Port> &ports, StringRef what);
@@ -209,59 +208,22 @@ private:
 
 } // namespace
 
-Attribute Analyzer::definitionOf(const Expr &expr) {
-  const auto *call = llvm::dyn_cast<CallExpr>(&expr);
-  const auto *name = call ? llvm::dyn_cast<NameExpr>(call->callee.get()) : nullptr;
-  auto function = name ? dl::symbolizeSizeFunction(name->name) : std::nullopt;
-  if (!function) {
-    Item item = Evaluator(diagnostics, context, *model.scope, model.budget).evaluate(expr);
-    if (item.isPoison())
-      return {};
-    if (item.isDim())
-      return AffineMapAttr::get(dl::dimsMap(dl::normalize(item.asDim(context)), context));
-    if (item.is<double>())
-      return FloatAttr::get(Float64Type::get(context), item.as<double>());
-    diagnostics.error(expr.loc) << "a derived dim is computed from " << describe(item, module)
-                                << "; expected dims, numbers and functions of these";
-    return {};
-  }
-  SmallVector<Attribute> operands;
-  for (const Argument &argument : call->arguments) {
-    operands.push_back(definitionOf(*argument.value));
-    if (!operands.back())
-      return {};
-  }
-  std::string problem;
-  {
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-      problem = diagnostic.str();
-      return success();
-    });
-    auto report = [&] { return emitError(UnknownLoc::get(context)); };
-    if (succeeded(dl::DerivedAttr::verify(report, *function, operands)))
-      return dl::DerivedAttr::get(context, *function, operands);
-  }
-  diagnostics.error(expr.loc) << problem;
-  return {};
-}
-
 void Analyzer::declareDerived(const DimDecl &dim) {
-  Attribute defined = definitionOf(*dim.value);
+  auto evaluate = [&](const Expr &expr) {
+    return Evaluator(diagnostics, context, *model.scope, model.budget).evaluate(expr);
+  };
+  Attribute defined = definitionOf(*dim.value, evaluate, diagnostics, context);
   if (!defined)
     return;                                          // said there
   if (auto plain = dyn_cast<AffineMapAttr>(defined)) // a dim that needs no function
     return declare(*model.scope, "dim", dim.name,
                    Item::dim(plain.getValue().getResult(0), dim.name.loc), diagnostics, context);
-  auto definition = dyn_cast<dl::DerivedAttr>(defined);
-  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
-  auto range = definition ? dl::rangeOf(definition, ranges) : std::nullopt;
-  if (!range || dl::isReal(definition)) {
-    diagnostics.error(dim.value->loc)
-        << "dim " << quote(dim.name.name)
-        << (range ? " is a real number; expected an integer, as in integer(floor(...))"
-                  : " has no range; expected a function of dims, as in min(N, 4)");
+  auto range =
+      rangeOfDefinition(defined, dim.value->loc, "dim " + quote(dim.name.name), diagnostics);
+  if (!range)
     return;
-  }
+  auto definition = cast<dl::DerivedAttr>(defined);
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
   Symbol symbol{dim.name.name, dim.name.loc, range->min, range->max};
   symbol.derived = definition;
   AffineExpr known = dl::simplified(definition, ranges);

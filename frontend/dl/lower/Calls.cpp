@@ -4,6 +4,7 @@
 #include "frontend/Spelling.h"
 #include "frontend/dl/declare/Elaborate.h"
 #include "frontend/dl/evaluate/Arithmetic.h"
+#include "frontend/dl/evaluate/DerivedDims.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "frontend/dl/syntax/Hints.h"
 #include "frontend/dl/syntax/Parser.h"
@@ -23,13 +24,16 @@ Item ForwardLowering::evaluateCall(const CallExpr &expr) {
     layer = findLayer(*path->instance, path->text);
   // The tensor of a method comes before its arguments, as in Python.
   std::optional<Method> method = layer ? std::nullopt : methodOf(callee);
+  const auto *name = llvm::dyn_cast<NameExpr>(&callee);
+  if (!layer && name && name->name == "derived")
+    return callDerived(expr);
   SmallVector<PassedArgument> arguments;
   bool good = evaluateArguments(expr, arguments);
   if (layer)
     return callLayer(*layer, expr, arguments, good);
   if (method)
     return callMethod(*method, expr, arguments, good);
-  if (auto *name = llvm::dyn_cast<NameExpr>(&callee))
+  if (name)
     return callFunction(name->name, expr, arguments, good);
   // `layer[-1](x)`, or a layer of a list.
   if (auto *subscript = llvm::dyn_cast<SubscriptExpr>(&callee)) {
@@ -184,14 +188,56 @@ Item ForwardLowering::callDimOf(llvm::SMLoc loc, ArrayRef<PassedArgument> argume
           << "; expected an integer";
       return poison(loc);
     }
-  if (range.min < 0 || range.max < range.min || range.max > std::numeric_limits<int32_t>::max()) {
-    diagnostics.error(loc) << "'dim_of' is of " << range.min << " to " << range.max
-                           << "; expected 0 <= least <= most <= 2147483647";
+  if (range.min < -kMostSize || range.max < range.min || range.max > kMostSize) {
+    diagnostics.error(loc) << "'dim_of' is of " << range.min << " to " << range.max << "; expected "
+                           << -kMost << " <= least <= most <= " << kMost;
     return poison(loc);
   }
   AffineExpr dim =
       emitter.read(diagnostics.translate(loc), bound[0]->value.as<mlir::Value>(), "dim", range);
   return dim ? Item::dim(dim, loc) : poison(loc);
+}
+
+/// `derived(min(n, 10), most=10, least=0)`: a dim that functions of dims give, as `dim few = min(N, 10)` outside of models.
+Item ForwardLowering::callDerived(const CallExpr &expr) {
+  dl::Range limits{-kMostSize, kMostSize};
+  const Expr *written = nullptr;
+  bool isGood = true;
+  for (const Argument &argument : expr.arguments) {
+    int64_t *limit = !argument.keyword                   ? nullptr
+                     : argument.keyword->name == "most"  ? &limits.max
+                     : argument.keyword->name == "least" ? &limits.min
+                                                         : nullptr;
+    isGood &= limit || (!argument.keyword && !written);
+    if (!limit) {
+      written = argument.value.get();
+      continue;
+    }
+    Item value = evaluate(*argument.value);
+    isGood &= value.is<int64_t>();
+    *limit = value.is<int64_t>() ? value.as<int64_t>() : *limit;
+  }
+  if (!written || !isGood) {
+    diagnostics.error(expr.loc) << "'derived' takes one function of dims, and limits, as in "
+                                   "derived(min(n, 10), most=10, least=0)";
+    return poison(expr.loc);
+  }
+  auto evaluatePart = [&](const Expr &part) { return evaluate(part); };
+  Attribute defined = definitionOf(*written, evaluatePart, diagnostics, context);
+  if (!defined)
+    return poison(expr.loc);
+  if (auto plain = dyn_cast<AffineMapAttr>(defined))
+    return Item::dim(plain.getValue().getResult(0), expr.loc);
+  if (!rangeOfDefinition(defined, written->loc, "the dim", diagnostics))
+    return poison(expr.loc);
+  if (AffineExpr dim = emitter.derive(cast<dl::DerivedAttr>(defined), limits))
+    return Item::dim(dim, expr.loc);
+  // The sizes may be read in another attempt.
+  diagnostics.error(expr.loc) << "'derived' gives no dim: it is computed from a size that is "
+                                 "counted, its limits leave nothing, "
+                                 "or the model has more than "
+                              << dl::kMaxDeclared << " dims that vary";
+  return poison(expr.loc);
 }
 
 /// `padded(x, dim=0)`: a dim whose size the data say, as large as it may be; `head(x, count, dim=0)`: its first elements, as many as a

@@ -171,6 +171,7 @@ private:
                   llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callSize(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callDimOf(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  Item callDerived(const CallExpr &expr);
   Item callHead(llvm::StringRef name, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   /// `tensor([[1, 2], [3, 4]])`: numbers that are written out.
   Item callTensor(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);

@@ -214,7 +214,8 @@ Operation *OpEmitter::createOnce(OperationState &state) {
 }
 
 bool OpEmitter::limitComputed(RankedTensorType type) {
-  for (int64_t limit : {int64_t(1) << 20, kDefaultDimMax}) {
+  for (int64_t limit :
+       {int64_t(1) << 20, kDefaultDimMax, kDefaultDimMax / 8, kDefaultDimMax / 64}) {
     bool changed = false;
     for (AffineExpr dim : dl::getDims(type))
       dim.walk([&](AffineExpr part) {
@@ -352,6 +353,38 @@ AffineExpr OpEmitter::read(Location loc, Value x, const std::string &wanted, dl:
   if (symbol)
     dl::ReadOp::create(builder, loc, x, dl::dimsMap(symbol, builder.getContext()));
   return reads[x] = symbol;
+}
+
+AffineExpr OpEmitter::derive(dl::DerivedAttr size, dl::Range limits) {
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
+  llvm::SmallBitVector counted = dl::countedSymbols(module);
+  bool isOfData = false;
+  dl::forEachDim(size, [&](AffineExpr dim) { isOfData |= dl::mentions(dim, counted); });
+  if (isOfData)
+    return {};
+  if (AffineExpr dim = dl::simplified(size, ranges))
+    return dim;
+  for (auto [position, symbol] : llvm::enumerate(symbols))
+    if (symbol.derived == size)
+      return getAffineSymbolExpr(position, builder.getContext());
+  auto range = dl::rangeOf(size, ranges);
+  if (!range || symbols.size() >= dl::kMaxDeclared || range->min > limits.max ||
+      range->max < limits.min)
+    return {};
+  std::string function = dl::stringifySizeFunction(size.getFunction()).str();
+  unsigned number = 1;
+  auto isTaken = [&](const std::string &name) {
+    return llvm::any_of(symbols, [&](const Symbol &symbol) { return symbol.name == name; });
+  };
+  while (isTaken(function + "_" + std::to_string(number)))
+    ++number;
+  symbols.push_back({builder.getStringAttr(function + "_" + std::to_string(number)).getValue(),
+                     {},
+                     std::max(range->min, limits.min),
+                     std::min(range->max, limits.max)});
+  symbols.back().derived = size;
+  declareSymbols(module, symbols);
+  return getAffineSymbolExpr(symbols.size() - 1, builder.getContext());
 }
 
 AffineExpr OpEmitter::countedSymbol(Location loc, const std::string &wanted, AffineExpr most,

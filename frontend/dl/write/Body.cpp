@@ -104,12 +104,14 @@ std::string Body::expression(const Line &line, Pending &made) {
 }
 
 void Body::line(const Line &line) {
+  if (line.mayGo && !uses.lookup(line.results.front()))
+    return;
   Pending made;
   made.text = expression(line, made);
   bool isSingle = line.results.size() == 1 && !names.contains(line.results.front());
   for (Value result : line.results)
     functionOf[result] = line.function;
-  if (isSingle && uses.lookup(line.results.front()) == 1) {
+  if (isSingle && !line.isDim && uses.lookup(line.results.front()) == 1) {
     pending[line.results.front()] = made;
     return;
   }

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/Reader.h"
 
+#include "frontend/dl/evaluate/Sema.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"
 
 using namespace mlir;
@@ -57,10 +59,23 @@ static dl::ReadOp readOfCount(dl::PartOp part) {
 }
 
 Value Reader::cutOf(OpResult value) {
-  for (Operation *user : value.getUsers())
-    if (auto part = dyn_cast<dl::PartOp>(user); part && readOfCount(part))
-      return part.getY();
-  return {};
+  dl::PartOp first;
+  for (Operation *user : value.getUsers()) {
+    auto part = dyn_cast<dl::PartOp>(user);
+    if (!part || !readOfCount(part))
+      continue;
+    bool isBefore = first && part->getBlock() == first->getBlock() && part->isBeforeInBlock(first);
+    bool isOutside = first && part->getBlock() == value.getOwner()->getBlock() &&
+                     first->getBlock() != part->getBlock();
+    if (!first || isBefore || isOutside)
+      first = part;
+  }
+  return first ? first.getY() : Value();
+}
+
+Value Reader::sameCut(Value value) {
+  auto part = value.getDefiningOp<dl::PartOp>();
+  return part && readOfCount(part) ? cutOf(cast<OpResult>(part.getX())) : value;
 }
 
 void Reader::readPart(dl::PartOp part) {
@@ -100,8 +115,72 @@ void Reader::noteRead(dl::ReadOp read) {
   append(pieces, "dim_of(");
   append(pieces, tensor(read.getX()));
   append(pieces, ", most=" + Twine(symbol.getMax()) + ", least=" + Twine(symbol.getMin()) + ")");
-  sizes[position] = pieces;
-  add(Line::Plain, "dim_of").pieces = pieces; // the first call makes the dim, others share it
+  defineSize(position, "dim_of", std::move(pieces));
+}
+
+Line &Reader::defineSize(unsigned symbol, StringRef function, Pieces pieces) {
+  // Its name is that of a value that nothing else names.
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToStart(module.getBody());
+  auto type = RankedTensorType::get({}, builder.getI64Type());
+  Value named = dl::FullOp::create(builder, module.getLoc(), type, builder.getI64IntegerAttr(0));
+  Line &line = add(Line::Plain, function);
+  line.results.push_back(named);
+  line.isDim = true;
+  line.pieces = std::move(pieces);
+  sizes[symbol] = Pieces{{Piece::Value, {}, 0, named}};
+  return line;
+}
+
+/// Defines the derived symbols of which all parts are known by now.
+void Reader::defineDerived() {
+  auto symbols = dl::symbolsOf(module);
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    if (!symbol.isDerived() || !counted.test(position) || sizes.contains(position))
+      continue;
+    bool isKnown = true;
+    dl::forEachDim(symbol.getDerived(), [&](AffineExpr dim) {
+      dim.walk([&](AffineExpr part) {
+        auto inner = dyn_cast<AffineSymbolExpr>(part);
+        isKnown &=
+            !inner || !counted.test(inner.getPosition()) || sizes.contains(inner.getPosition());
+      });
+    });
+    if (!isKnown)
+      continue;
+    Pieces pieces;
+    append(pieces, "derived(");
+    append(pieces, definition(symbol.getDerived()));
+    auto range = dl::rangeOf(symbol.getDerived(), dl::symbolRanges(module));
+    if (range && symbol.getMax() < std::min(range->max, frontend::kMostSize))
+      append(pieces, ", most=" + Twine(symbol.getMax()));
+    if (range && symbol.getMin() > std::max(range->min, -frontend::kMostSize))
+      append(pieces, ", least=" + Twine(symbol.getMin()));
+    append(pieces, ")");
+    StringRef function = dl::stringifySizeFunction(symbol.getDerived().getFunction());
+    defineSize(position, function, std::move(pieces)).mayGo = true;
+  }
+}
+
+/// A part of the definition of a derived symbol: a function, a dim or a real number.
+Pieces Reader::definition(Attribute part) {
+  Pieces pieces;
+  if (auto map = dyn_cast<AffineMapAttr>(part))
+    return dim(map.getValue().getResult(0));
+  auto derived = dyn_cast<dl::DerivedAttr>(part);
+  if (!derived) {
+    std::string digits = dl::text(cast<FloatAttr>(part).getValue());
+    bool isWhole = digits.find_first_not_of("-0123456789") == std::string::npos;
+    append(pieces, digits + (isWhole ? ".0" : ""));
+    return pieces;
+  }
+  append(pieces, dl::stringifySizeFunction(derived.getFunction()) + "(");
+  for (auto [index, operand] : llvm::enumerate(derived.getOperands())) {
+    append(pieces, index ? ", " : "");
+    append(pieces, definition(operand));
+  }
+  append(pieces, ")");
+  return pieces;
 }
 
 //===- Branches and loops -------------------------------------------------------------------------===//
@@ -179,6 +258,7 @@ void Reader::readWhile(dl::WhileOp loop) {
   }
   for (Value argument : loop.getCarried())
     noteSizes(argument);
+  defineDerived();
   readBlock(loop.getBodyBlock());
   reading = yield;
   Line next;

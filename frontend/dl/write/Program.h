@@ -63,6 +63,8 @@ struct Line {
   /// Of a binary operator: its spelling, between the first two of `pieces`. Empty: `pieces` are the text.
   std::string infix;
   Pieces pieces;
+  bool isDim = false;            // the result is a dim, which has a name
+  bool mayGo = false;            // the line is left out where nothing uses its result
   std::optional<unsigned> layer; // the member that it calls
   llvm::SmallVector<std::string, 0>
       scope; // the modules that the node's name shows: "layer1", "0", "conv1"

@@ -37,6 +37,10 @@ struct Reader {
   /// Lets dims of a tensor be the sizes of what is read and has none yet.
   void noteSizes(mlir::Value tensor);
   void noteRead(dl::ReadOp read);
+  /// Adds a line that gives a symbol its name.
+  Line &defineSize(unsigned symbol, llvm::StringRef function, Pieces pieces);
+  void defineDerived();
+  Pieces definition(mlir::Attribute part);
   void readPart(dl::PartOp part);
   void readIf(dl::IfOp branch);
   void readWhile(dl::WhileOp loop);
@@ -45,6 +49,8 @@ struct Reader {
   void declareWeights(const Pieces &pieces, const Line &line);
   /// The result of an op that counts, as the size that is read cuts it; null where `value` is no such result.
   mlir::Value cutOf(mlir::OpResult value);
+  /// The value that has a name, of the parts to which results of a counting op are cut; other values as they are.
+  mlir::Value sameCut(mlir::Value value);
   /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
   void readTrim(dl::TrimOp trim);
   Pieces attributeText(const Param &param, mlir::Attribute value);

@@ -9,6 +9,7 @@
 #include "frontend/dl/lower/Arguments.h"
 #include "frontend/dl/write/LayerRecovery.h"
 #include "frontend/dl/write/Scope.h"
+#include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -67,9 +68,14 @@ std::string Reader::number(Value value) {
 
 llvm::SmallBitVector symbolsOfData(ModuleOp module) {
   llvm::SmallBitVector found = dl::countedSymbols(module);
-  for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module)))
-    if (symbol.isRead())
+  for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module))) {
+    bool isOfData = symbol.isRead();
+    if (symbol.isDerived())
+      dl::forEachDim(symbol.getDerived(),
+                     [&](AffineExpr dim) { isOfData |= dl::mentions(dim, found); });
+    if (isOfData)
       found.set(position);
+  }
   return found;
 }
 
@@ -163,6 +169,7 @@ Pieces Reader::dims(ArrayRef<AffineExpr> dims, StringRef name) {
 /// Numbers and broadcasts have no lines of their own: they stand where they are used.
 Pieces Reader::tensor(Value value) {
   Pieces pieces;
+  value = sameCut(value);
   Value shaped = value;
   if (auto broadcast = value.getDefiningOp<dl::BroadcastOp>();
       broadcast && broadcast.getX().getDefiningOp<dl::FullOp>())
@@ -504,6 +511,7 @@ void Reader::readBlock(Block &block) {
     read(op);
     for (Value result : op.getResults())
       noteSizes(result);
+    defineDerived();
   }
 }
 

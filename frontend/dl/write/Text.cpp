@@ -168,9 +168,10 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   reserved.insert(program.loopVariable);
   for (StringRef dtype : frontend::dtypeNames())
     reserved.insert(dtype);
+  llvm::SmallBitVector ofData = symbolsOfData(module);
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
-    for (auto symbol : symbols.getAsRange<dl::SymbolAttr>()) {
-      if (symbol.isCounted() || symbol.isRead()) // by the ops
+    for (auto [position, symbol] : llvm::enumerate(symbols.getAsRange<dl::SymbolAttr>())) {
+      if (ofData.test(position)) // by the ops
         continue;
       reserved.insert(symbol.getName());
       dims += "dim " + symbol.getName().str() + " = ";
@@ -208,7 +209,6 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   std::string declarations = declarationsOf(program, statements, model);
   std::vector<Output> results;
   Operation *end = function.getBody().front().getTerminator();
-  llvm::SmallBitVector counted = symbolsOfData(module);
   size_t state = 0;
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     auto held = function.getResultAttrOfType<StringAttr>(index, "dl.name");
@@ -222,8 +222,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
       continue;
     }
     results.push_back({program.outputs[index], model.unique(held.getValue())});
-    outputs +=
-        (outputs.empty() ? "" : ", ") + results.back().name + ": " + typeText(value, counted);
+    outputs += (outputs.empty() ? "" : ", ") + results.back().name + ": " + typeText(value, ofData);
   }
   model.write(statements, results);
   declarations += states;

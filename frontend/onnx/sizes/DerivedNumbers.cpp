@@ -153,40 +153,12 @@ std::optional<Number> deriveCast(const NodeImport &node, const Number &x, Type f
 AffineExpr Importer::derive(dl::DerivedAttr size) {
   if (AffineExpr known = derivedSizes.lookup(size))
     return known;
-  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
-  llvm::SmallBitVector counted = dl::countedSymbols(module);
-  bool isOfData = false;
-  dl::forEachDim(size, [&](AffineExpr dim) { isOfData |= dl::mentions(dim, counted); });
-  if (isOfData)
+  // The symbols of states that grow become others (Caches.cpp).
+  if (!states.empty() && !dl::simplified(size, dl::symbolRanges(module)))
     return {};
-  if (AffineExpr dim = dl::simplified(size, ranges))
-    return derivedSizes[size] = dim;
-  if (!states.empty()) // the symbols of states that grow become others (Caches.cpp)
-    return {};
-  auto range = dl::rangeOf(size, ranges);
-  constexpr int64_t kMost = int64_t(1) << 40; // of what shapes are made of
-  if (!range || symbols.size() >= dl::kMaxDeclared || range->min > kMost || range->max < -kMost)
-    return {};
-  // What lies beyond is refused when it turns up.
-  range->min = std::max(range->min, -kMost);
-  range->max = std::min(range->max, kMost);
-  std::string name = dl::stringifySizeFunction(size.getFunction()).str();
-  unsigned number = 1;
-  auto isTaken = [&](const std::string &name) {
-    return llvm::any_of(symbols,
-                        [&](const frontend::Symbol &symbol) { return symbol.name == name; });
-  };
-  while (isTaken(name + "_" + std::to_string(number)))
-    ++number;
-  frontend::Symbol symbol{builder.getStringAttr(name + "_" + std::to_string(number)).getValue(),
-                          {},
-                          range->min,
-                          range->max};
-  symbol.derived = size;
-  symbols.push_back(symbol);
+  AffineExpr made = emitter->derive(size);
   bounds.resize(symbols.size());
-  declareSymbols();
-  return derivedSizes[size] = getAffineSymbolExpr(symbols.size() - 1, context);
+  return made ? derivedSizes[size] = made : made;
 }
 
 AffineExpr NodeImport::atLeastZero(AffineExpr size) {

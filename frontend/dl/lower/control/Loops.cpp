@@ -317,7 +317,7 @@ void ForwardLowering::runSteps(RunningLoop &loop, const Item &first) {
       index->layers[position].outputs.resize(count);
     return loop.triesNumbers ? tryStep(loop, step, carried) : runStep(loop, step, carried);
   };
-  auto reportNext = [](RankedTensorType, Value) {
+  auto beginAgain = [](Value, RankedTensorType) -> Value {
     llvm_unreachable("the plan has the types of the next step");
   };
   // A condition of numbers alone is one of numbers that the body changes.
@@ -331,7 +331,7 @@ void ForwardLowering::runSteps(RunningLoop &loop, const Item &first) {
     loop.hasFailed |= loop.condition && !condition;
     loop.isPlanned = true;
     if (!loop.hasFailed && !regions.buildWhile(diagnostics.translate(loop.loc), loop.trips,
-                                               condition, initial, build, reportNext, results))
+                                               condition, initial, build, beginAgain, results))
       loop.hasFailed |= loop.isPlanned;
   } while (!loop.hasFailed && !loop.isPlanned);
   if (!loop.hasFailed)

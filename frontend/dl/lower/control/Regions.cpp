@@ -101,6 +101,8 @@ SmallVector<Value> Regions::finishIf(dl::IfOp draft, ArrayRef<Type> types) {
 struct Regions::Body {
   size_t firstSymbol;                  // that is known inside alone
   SmallVector<RankedTensorType> types; // of the carried tensors
+  // Those whose next one has another rank or dtype, and its type.
+  SmallVector<std::pair<size_t, RankedTensorType>> others = {};
   llvm::DenseSet<AffineExpr> varying = {};
   SmallVector<Value> yielded = {};
 };
@@ -168,62 +170,80 @@ bool Regions::resultTypes(Location loc, const Body &body, Value trips, bool hasC
   return true;
 }
 
+bool Regions::varyAt(Location loc, Body &body, dl::Dims &dims, size_t position) {
+  dims[position] = vary(loc, dims[position]);
+  return dims[position] && body.varying.insert(dims[position]).second;
+}
+
+bool Regions::compareNext(Location loc, Body &body, bool &isStable) {
+  isStable = true;
+  body.others.clear();
+  for (auto [index, value] : llvm::enumerate(ArrayRef(body.yielded).slice(1, body.types.size()))) {
+    RankedTensorType &type = body.types[index], next = dl::typeOf(value);
+    if (next.getRank() != type.getRank() || next.getElementType() != type.getElementType()) {
+      isStable = false;
+      body.others.emplace_back(index, next);
+      continue;
+    }
+    dl::Dims dims = dl::getDims(type);
+    for (auto [position, dim] : llvm::enumerate(dl::getDims(next)))
+      if (dims[position] != dim && !body.varying.contains(dims[position])) {
+        isStable = false;
+        if (!varyAt(loc, body, dims, position))
+          return false;
+      }
+    type = dl::makeTensor(dims, next.getElementType());
+  }
+  isStable = isStable && keepsLeast(body, ArrayRef(body.yielded).drop_front());
+  return true;
+}
+
 bool Regions::buildWhile(Location loc, Value trips, Value condition, ArrayRef<Value> initial,
-                         BuildBody build, ReportNext reportNext, SmallVectorImpl<Value> &results) {
+                         BuildBody build, BeginAgain beginAgain, SmallVectorImpl<Value> &results) {
+  SmallVector<Value> begin(initial);
   Body body{symbols.size(), {}};
-  auto varyAt = [&](dl::Dims &dims, size_t position) {
-    dims[position] = vary(loc, dims[position]);
-    return dims[position] && body.varying.insert(dims[position]).second;
-  };
-  for (Value value : initial) {
+  for (Value value : begin) {
     dl::Dims dims = dl::dimsOf(value);
     for (size_t position = 0; position < dims.size(); ++position)
-      if (dl::isConstant(dims[position], 0) && !varyAt(dims, position))
+      if (dl::isConstant(dims[position], 0) && !varyAt(loc, body, dims, position))
         return false; // what is empty grows
     body.types.push_back(dl::makeTensor(dims, dl::typeOf(value).getElementType()));
   }
   dl::WhileOp draft;
   for (bool isStable = false; !isStable;) {
-    draft = dl::WhileOp::create(builder, loc, TypeRange(), trips, condition, initial);
+    draft = dl::WhileOp::create(builder, loc, TypeRange(), trips, condition, begin);
     SmallVector<Type> arguments{RankedTensorType::get({}, builder.getI64Type())};
     llvm::append_range(arguments, body.types);
     Block *block = builder.createBlock(&draft.getBody(), {}, arguments,
                                        SmallVector<Location>(arguments.size(), loc));
     builder.setInsertionPointAfter(draft);
-    RegionScope scope(emitter, builder, block);
-    auto made = build(block->getArgument(0), block->getArguments().drop_front());
-    if (!made) {
-      draft.erase();
-      return false;
-    }
-    body.yielded = std::move(*made);
-    isStable = true;
-    for (auto [type, value] : llvm::zip(body.types, ArrayRef(body.yielded).drop_front())) {
-      auto next = dl::typeOf(value);
-      if (next.getRank() != type.getRank() || next.getElementType() != type.getElementType()) {
-        reportNext(type, value);
+    {
+      RegionScope scope(emitter, builder, block);
+      auto made = build(block->getArgument(0), block->getArguments().drop_front());
+      if (!made) {
+        draft.erase();
         return false;
       }
-      dl::Dims dims = dl::getDims(type);
-      for (auto [position, dim] : llvm::enumerate(dl::getDims(next)))
-        if (dims[position] != dim && !body.varying.contains(dims[position])) {
-          isStable = false;
-          if (!varyAt(dims, position))
-            return false;
-        }
-      type = dl::makeTensor(dims, next.getElementType());
+      body.yielded = std::move(*made);
+      if (!compareNext(loc, body, isStable))
+        return false;
+      if (!isStable)
+        draft.erase();
+      else
+        dl::YieldOp::create(
+            builder, loc, condition ? ArrayRef(body.yielded) : ArrayRef(body.yielded).drop_front());
     }
-    isStable = isStable && keepsLeast(body, ArrayRef(body.yielded).drop_front());
-    if (!isStable)
-      draft.erase();
-    else
-      dl::YieldOp::create(builder, loc,
-                          condition ? ArrayRef(body.yielded) : ArrayRef(body.yielded).drop_front());
+    for (auto [index, next] : body.others) {
+      begin[index] = beginAgain(begin[index], next);
+      if (!begin[index])
+        return false;
+      body.types[index] = dl::typeOf(begin[index]);
+    }
   }
   SmallVector<Type> outside;
   if (!resultTypes(loc, body, trips, condition != nullptr, outside))
     return false;
-  auto loop = dl::WhileOp::create(builder, loc, outside, trips, condition, initial);
+  auto loop = dl::WhileOp::create(builder, loc, outside, trips, condition, begin);
   loop.getBody().takeBody(draft.getBody());
   draft.erase();
   results.assign(loop.getResults().begin(), loop.getResults().end());

@@ -58,20 +58,28 @@ public:
   /// Returns whether the loop goes on, the next carried tensors and what is gathered; nothing to give up.
   using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
       mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
-  /// Reports that the body takes the type, and gives the value for the next step.
-  using ReportNext = llvm::function_ref<void(mlir::RankedTensorType, mlir::Value)>;
+  /// Called before the loop where a carried value begins as `initial` and that of the next step has the type
+  /// `next`, of another rank or dtype. Returns the value to begin with instead, of the rank and dtype of `next`; null
+  /// after an error, which is reported.
+  using BeginAgain =
+      llvm::function_ref<mlir::Value(mlir::Value initial, mlir::RankedTensorType next)>;
 
   /// A dl.while whose body is built by `build`. A carried dim that changes from step to step becomes
   /// a symbol, and the body is built again. False, with nothing left of the loop, after an error or
   /// where `build` gave up.
   bool buildWhile(mlir::Location loc, mlir::Value trips, mlir::Value condition,
-                  llvm::ArrayRef<mlir::Value> initial, BuildBody build, ReportNext reportNext,
+                  llvm::ArrayRef<mlir::Value> initial, BuildBody build, BeginAgain beginAgain,
                   llvm::SmallVectorImpl<mlir::Value> &results);
 
 private:
   struct Body;
   bool isInside(mlir::AffineExpr dim, size_t firstSymbol) const;
   mlir::AffineExpr vary(mlir::Location loc, mlir::AffineExpr dim);
+  /// Makes a dim of a carried tensor a symbol. False after an error.
+  bool varyAt(mlir::Location loc, Body &body, dl::Dims &dims, size_t position);
+  /// Compares the carried tensors with the next ones: dims that differ are made symbols. Sets whether all are equal.
+  /// False after an error.
+  bool compareNext(mlir::Location loc, Body &body, bool &isStable);
   bool keepsLeast(const Body &body, llvm::ArrayRef<mlir::Value> next);
   bool resultTypes(mlir::Location loc, const Body &body, mlir::Value trips, bool hasCondition,
                    llvm::SmallVectorImpl<mlir::Type> &outside);

@@ -11,6 +11,8 @@ NUMPY = {"f32": np.float32, "i64": np.int64, "bool": bool}
 # The emulated GPU takes part in cases that say so.
 CPU, BOTH = ("cpu",), ("cpu", "cuda-emu")
 f32, i64 = np.float32, np.int64
+# Which cases are imported as text, too.
+TURN, TEXT_TURNS = int(os.environ.get("DLC_TURN", 0)), 3
 
 
 def ints(name, *numbers):
@@ -82,12 +84,10 @@ class Cases:
         if done.returncode:
             return [f"{name}: {done.stderr}"]
         results = []
+        if (len(name) + TURN) % TEXT_TURNS == 0:
+            results.append(self.check_text(name, stem, inputs, runs[0], reference, outputs, within))
         for given, sentence in [(one, None) for one in runs] + list(refused):
-            arrays = [np.asarray(array).astype(NUMPY[dtype]) for (_, dtype, _), array in zip(inputs, given, strict=True)]
-            words = []
-            for (input_name, _, _), array in zip(inputs, arrays):
-                np.save(f"{stem}_{input_name}.npy", array)
-                words += ["--input", f"{input_name}=@{stem}_{input_name}.npy"]
+            arrays, words = saved(stem, inputs, given)
             what = f"{name} at {[a.tolist() if a.size < 5 else list(a.shape) for a in arrays]}"
             for device in devices:
                 done = command("run", stem + ".bin", "--device", device, *words, "--output", f"@{stem}.npz")
@@ -97,11 +97,36 @@ class Cases:
                 elif done.returncode:
                     results.append(f"{what} on {device}: {done.stderr}")
                 else:
-                    expected = reference(*(array.item() if array.ndim == 0 else array for array in arrays))
-                    expected = expected if isinstance(expected, tuple) else (expected,)
                     results += [difference(f"{what} on {device}", stem + ".npz", output, array, within)
-                                for output, array in zip(outputs, expected, strict=True)]
+                                for output, array in expected_of(reference, arrays, outputs)]
         return results
+
+    def check_text(self, name, stem, inputs, given, reference, outputs, within):
+        """The text that dlc import writes is the same model."""
+        arrays, words = saved(stem, inputs, given)
+        for step in (("import", stem + ".onnx", "-o", stem + ".dl"), ("compile", stem + ".dl", "--target", "cpu", "-o", stem + "_text.bin"),
+                     ("run", stem + "_text.bin", *words, "--output", f"@{stem}_text.npz")):
+            done = command(*step)
+            if done.returncode:
+                return f"{name} as text: dlc {step[0]}: {done.stderr}"
+        problems = [difference(f"{name} as text", stem + "_text.npz", output, array, within)
+                    for output, array in expected_of(reference, arrays, outputs)]
+        return "\n".join(filter(None, problems))
+
+
+def saved(stem, inputs, given):
+    """The arrays of a run, and the options of dlc run that read them from files."""
+    arrays = [np.asarray(array).astype(NUMPY[dtype]) for (_, dtype, _), array in zip(inputs, given, strict=True)]
+    words = []
+    for (name, _, _), array in zip(inputs, arrays):
+        np.save(f"{stem}_{name}.npy", array)
+        words += ["--input", f"{name}=@{stem}_{name}.npy"]
+    return arrays, words
+
+
+def expected_of(reference, arrays, outputs):
+    expected = reference(*(array.item() if array.ndim == 0 else array for array in arrays))
+    return zip(outputs, expected if isinstance(expected, tuple) else (expected,), strict=True)
 
 
 def command(*words):
