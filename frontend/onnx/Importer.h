@@ -171,10 +171,17 @@ private:
   bool importWhile(NodeImport &node, Loop &loop);
   bool flatten(NodeImport &node, Value &value, const Sequence *like,
                llvm::SmallVectorImpl<mlir::Value> &tensors);
-  std::optional<std::vector<Value>> resultsOfStep(NodeImport &node, const Loop &loop);
-  std::optional<llvm::SmallVector<mlir::Value>> importBody(NodeImport &node, const Graph &graph,
-                                                           llvm::ArrayRef<Value> given,
-                                                           std::optional<bool> &goesOn);
+  bool needsKinds(const Loop &loop);
+  bool findKinds(NodeImport &node, Loop &loop);
+  mlir::Type typeAtStart(mlir::RankedTensorType result, size_t firstSymbol) const;
+  bool beginWith(NodeImport &node, Loop &loop, size_t position, mlir::Type type);
+  bool expectStep(NodeImport &node, mlir::Value trips, mlir::Value condition);
+  /// Whether a node or a result of a graph has the name.
+  bool isEverRead(llvm::StringRef name);
+  std::optional<llvm::SmallVector<mlir::Value>> importBody(
+      NodeImport &node, const Graph &graph, llvm::ArrayRef<Value> given,
+      std::optional<bool> &goesOn,
+      llvm::function_ref<bool(size_t)> isKept = [](size_t) { return true; });
   void dropCondition(dl::WhileOp loop);
   /// Erases the ops after `before` (null: all) up to where the next one goes, but for weights.
   void dropOpsAfter(mlir::Operation *before);
@@ -264,8 +271,9 @@ private:
   SolvedSymbols &solved;
   bool isSolved = false;
   std::vector<std::unique_ptr<mlir::Block>> kindBlock; // whose arguments say what a loop will carry
-  unsigned trials = 0;  // steps of loops around the node whose ops may be dropped
-  unsigned regions = 0; // branches and bodies of loops around the node
+  llvm::StringSet<> namesRead; // in all graphs and functions; filled where it is needed
+  unsigned trials = 0;         // steps of loops around the node whose ops may be dropped
+  unsigned regions = 0;        // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
   llvm::SmallVector<mlir::Operation *> variables; // the ops that make them
@@ -333,7 +341,7 @@ public:
   /// `size`, the size of a dim, becomes 0 or more: an op that gives fewer elements has no meaning.
   void expectSize(mlir::AffineExpr size);
   /// The same for a part of a dim, whose end is checked when shapes are bound: of a sum of several symbols each gets the range that
-  /// it needs for itself.
+  /// it needs for itself. False where the part is to be cut to the dim instead: its end is read, or may be negative.
   bool limitPart(mlir::AffineExpr end, int64_t most);
   /// The range of `expr` by the symbols' ranges; nothing where it is unbounded.
   std::optional<dl::Range> rangeOf(mlir::AffineExpr expr) const;

@@ -233,7 +233,13 @@ void NodeImport::expectSize(AffineExpr size) {
 
 bool NodeImport::limitPart(AffineExpr end, int64_t most) {
   AffineExpr room = dl::normalize(dl::constantDim(most, context) - end);
-  auto values = dl::rangeOf(room, dl::symbolRanges(importer.module));
+  auto values = dl::rangeOf(room, dl::symbolRanges(importer.module)), ends = rangeOf(end);
+  bool isRead = llvm::any_of(llvm::enumerate(importer.symbols), [&](auto symbol) {
+    return symbol.value().isRead && end.isFunctionOfSymbol(symbol.index());
+  });
+  bool isComputed = dl::mentions(end, dl::computedSymbols(importer.module));
+  if (isRead || (isComputed && ends && ends->min < 0)) // from the end of the dim
+    return false;
   if (!dl::isCheckedWhenBound(dl::constantDim(most, context), end, importer.module))
     return limit(end, most);
   if (!values || values->max < 0)

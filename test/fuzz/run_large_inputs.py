@@ -67,7 +67,7 @@ INPUTS = {
         "this dim is made of more than 256 operations; declare a dim of its own for a part of it"),
     "dims that double": (DIMS + model()[5:].replace("model M {", "model M {\nconst A0 = D0 + D1\n" + "".join(
         f"const A{i} = A{i - 1} * A{i - 1}\n" for i in range(1, 60))), "more than 256 operations"),
-    "dims of many layers": ("dl 1\ndim N = 1..64\n" + model("x = avg_pool2d(x, 3, stride=2, padding=1)\nx = cat((x, x), dim=2)\n" * 800)[5:]
+    "dims of many layers": ("dl 1\ndim N = 1..64\n" + model("x = avg_pool2d(x, 3, stride=4, padding=1)\nx = cat((x, x, x), dim=3)\n" * 800)[5:]
                             .replace("x: f32[2]", "x: f32[1,1,N,N]"),
                             "dim 3 of a tensor is made of more than 256 operations; begin anew with a declared dim, or use fewer layers"),
     "many inputs": (model().replace("x: f32[2]", "x: f32[2]," + ",".join(f"x{i}: f32[2]" for i in range(40000))), "this list has more than 4096 elements; make it shorter"),

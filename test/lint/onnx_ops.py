@@ -32,7 +32,8 @@ f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is
 and dims that have to agree, are in [sizes](sizes.md).
 
 Data may choose the branch of an If and the number of steps of a Loop or Scan. The results of the branches, and a carried tensor before and
-after a step, have one rank and dtype; a tensor that a Loop stacks has the same dims in each step. Sequences and optionals may be values
+after a step, have one rank and dtype; a tensor that a Loop stacks has the same dims in each step. A state that no step reads, and one of a
+single element, may change its rank; a run in which such a loop takes no step is refused. Sequences and optionals may be values
 inside a model, its branches and its loops, but not its inputs or outputs. In a loop, and at positions that the model computes, all tensors
 of a sequence have one rank. SequenceMap needs the length of its sequence at import. In a model with states (`--state`) the import has
 to know the sizes that shapes are made of.

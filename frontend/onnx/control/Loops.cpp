@@ -3,7 +3,7 @@
 //
 // A Loop of few steps, whose number is known, is imported once for each; another one is a dl.while.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/onnx/control/Regions.h"
+#include "frontend/onnx/control/Loops.h"
 
 #include "ir/dl/DLOps.h"
 
@@ -13,18 +13,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// A Loop: its parts, and what is known of them.
-struct Importer::Loop {
-  const Graph &body;
-  size_t states;
-  std::optional<int64_t> trips; // INT64_MAX: no limit; nothing: computed by the model
-  Value condition;
-  std::vector<Value> initial;
-
-  size_t gathered() const { return body.outputs.size() - 1 - states; }
-};
-
-static Value knownInteger(int64_t number, Type dtype) {
+Value knownInteger(int64_t number, Type dtype) {
   Value value;
   value.known = Known{dtype, {}, {{dl::constantDim(number, dtype.getContext())}}};
   return value;
@@ -135,51 +124,11 @@ Value unflatten(const Value &like, ArrayRef<mlir::Value> &tensors) {
   return value;
 }
 
-/// What the elements of the sequences that a loop begins with, empty, will be like: a step is built
-/// for its results, and dropped.
-std::optional<std::vector<Value>> Importer::resultsOfStep(NodeImport &node, const Loop &loop) {
-  Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
-                          ? nullptr
-                          : &*std::prev(builder.getInsertionPoint());
-  auto made = frontend::copied(emitter->madeForSizes());
-  bool readsCounts = emitter->readsCounts;
-  emitter->readsCounts = true;
-  llvm::SaveAndRestore inside(trials, trials + 1);
-  std::vector<Value> given{knownInteger(0, builder.getI64Type()),
-                           knownInteger(1, builder.getI1Type())};
-  llvm::append_range(given, loop.initial);
-  Frame held;
-  openGraph(node, loop.body, held);
-  held.isRegion = true;
-  auto results = importGraph(loop.body, held, given);
-  std::vector<Value> kinds;
-  for (size_t i = 0; results && i < loop.states; ++i) {
-    SmallVector<mlir::Value> tensors;
-    Value &value = (*results)[1 + i];
-    if (value.sequence && !flatten(node, value, nullptr, tensors))
-      return std::nullopt;
-    ArrayRef<mlir::Value> left = tensors;
-    kinds.push_back(value.sequence ? unflatten(value, left) : Value());
-  }
-  // The types of what is dropped are kept in arguments of no block.
-  for (Value &kind : kinds)
-    if (kind.sequence) {
-      kindBlock.push_back(std::make_unique<Block>());
-      Block &block = *kindBlock.back();
-      kind.sequence->data = block.addArgument(kind.sequence->data.getType(), node.loc);
-      kind.sequence->shapes = block.addArgument(kind.sequence->shapes.getType(), node.loc);
-    }
-  dropOpsAfter(before);
-  emitter->madeForSizes() = made;
-  emitter->readsCounts = readsCounts;
-  return results ? std::optional(std::move(kinds)) : std::nullopt;
-}
-
-/// The body of a dl.while: its graph, of whose values `given` are those of the block's arguments.
-/// Returns its results as tensors; nothing after an error.
-std::optional<SmallVector<mlir::Value>> Importer::importBody(NodeImport &node, const Graph &graph,
-                                                             ArrayRef<Value> given,
-                                                             std::optional<bool> &goesOn) {
+/// Imports the body of a dl.while, where `given` are the values of its inputs. Returns those of its results
+/// for which `isKept` is true, as tensors; nothing after an error.
+std::optional<SmallVector<mlir::Value>>
+Importer::importBody(NodeImport &node, const Graph &graph, ArrayRef<Value> given,
+                     std::optional<bool> &goesOn, llvm::function_ref<bool(size_t)> isKept) {
   Frame held;
   openGraph(node, graph, held);
   held.isRegion = true;
@@ -188,10 +137,14 @@ std::optional<SmallVector<mlir::Value>> Importer::importBody(NodeImport &node, c
     return std::nullopt;
   goesOn = truthOf(found->front());
   SmallVector<mlir::Value> tensors;
-  for (Value &value : *found)
-    if (!flatten(node, value, nullptr, tensors))
+  for (auto [position, value] : llvm::enumerate(*found))
+    if (isKept(position) && !flatten(node, value, nullptr, tensors))
       return std::nullopt;
   return tensors;
+}
+
+static bool hasOneElement(RankedTensorType type) {
+  return type.hasStaticShape() && type.getNumElements() == 1;
 }
 
 /// As Regions::buildWhile. Sets the results.
@@ -203,13 +156,23 @@ bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condi
     llvm::SaveAndRestore inside(regions, regions + 1);
     return countStep(node, 0) ? build(step, carried) : std::nullopt;
   };
-  auto reportNext = [&](RankedTensorType type, mlir::Value next) {
-    node.unsupported("its body takes " + dl::text(type, module) + " and gives " + dl::text(next) +
-                         " for the next step",
+  llvm::SmallPtrSet<mlir::Value, 4> reshaped;
+  // One element keeps its value in any rank; what the loop gives has the rank of a step's result.
+  auto beginAgain = [&](mlir::Value first, RankedTensorType wanted) {
+    auto type = llvm::cast<RankedTensorType>(first.getType());
+    if (type.getElementType() == wanted.getElementType() && hasOneElement(type) &&
+        hasOneElement(wanted) && !reshaped.contains(first) && expectStep(node, trips, condition)) {
+      mlir::Value begin = emitter->reshape(node.loc, first, dl::getDims(wanted));
+      reshaped.insert(begin);
+      return begin;
+    }
+    node.unsupported("its body takes " + dl::text(first) + " and gives " +
+                         dl::text(wanted, module) + " for the next step",
                      "; dlc takes loops that keep rank and dtype");
+    return mlir::Value();
   };
   return frontend::Regions(*emitter, builder, symbols, module)
-      .buildWhile(node.loc, trips, condition, initial, buildStep, reportNext, results);
+      .buildWhile(node.loc, trips, condition, initial, buildStep, beginAgain, results);
 }
 
 bool Importer::importWhile(NodeImport &node, Loop &loop) {
@@ -227,19 +190,15 @@ bool Importer::importWhile(NodeImport &node, Loop &loop) {
       return false;
     condition = given.as<mlir::Value>();
   }
+  if ((needsKinds(loop) && !findKinds(node, loop)) ||
+      (loop.mustStep && !expectStep(node, trips, condition)))
+    return false;
   SmallVector<mlir::Value> initial;
-  std::vector<Value> kinds(loop.states);
-  if (llvm::any_of(loop.initial, [](const Value &value) {
-        return value.sequence && value.sequence->isListed() && value.sequence->elements.empty();
-      })) {
-    auto found = resultsOfStep(node, loop);
-    if (!found)
+  for (size_t state = 0; state < loop.states; ++state) {
+    const Sequence *kind = loop.kinds.empty() ? nullptr : loop.kinds[state].sequence.get();
+    if (loop.isCarried(state) && !flatten(node, loop.initial[state], kind, initial))
       return false;
-    kinds = std::move(*found);
   }
-  for (auto [value, kind] : llvm::zip_equal(loop.initial, kinds))
-    if (!flatten(node, value, kind.sequence.get(), initial))
-      return false;
   bool isAlwaysTrue = true;
   auto build = [&](mlir::Value step,
                    ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
@@ -248,10 +207,12 @@ bool Importer::importWhile(NodeImport &node, Loop &loop) {
     given[1] = knownInteger(1, builder.getI1Type());
     SmallVector<mlir::Value> tensors(carried.begin(), carried.end());
     ArrayRef<mlir::Value> left = tensors;
-    for (const Value &value : loop.initial)
-      given.push_back(unflatten(value, left));
+    for (auto [state, value] : llvm::enumerate(loop.initial))
+      given.push_back(loop.isCarried(state) ? unflatten(value, left) : value);
     std::optional<bool> goesOn;
-    auto results = importBody(node, loop.body, given, goesOn);
+    auto results = importBody(node, loop.body, given, goesOn, [&](size_t result) {
+      return result == 0 || result > loop.states || loop.isCarried(result - 1);
+    });
     if (!results)
       return std::nullopt;
     isAlwaysTrue = goesOn == true;
@@ -277,10 +238,11 @@ bool Importer::importWhile(NodeImport &node, Loop &loop) {
         made && trips)
       dropCondition(made);
   ArrayRef<mlir::Value> left = results;
-  for (size_t position = 0; !left.empty(); ++position) {
-    Value value = unflatten(position < loop.states ? loop.initial[position] : Value(), left);
-    node.setValue(position, std::move(value));
-  }
+  for (size_t state = 0; state < loop.states; ++state)
+    node.setValue(state, loop.isCarried(state) ? unflatten(loop.initial[state], left)
+                                               : std::move(loop.initial[state]));
+  for (size_t position = loop.states; !left.empty(); ++position)
+    node.setValue(position, unflatten(Value(), left));
   return !node.hasFailed();
 }
 
@@ -321,6 +283,8 @@ bool Importer::importLoop(NodeImport &node) {
   for (size_t i = 0; i < states; ++i)
     if (Value *given = find(node.node.inputs[2 + i], node.frame))
       loop.initial[i] = *given;
+  loop.uses = statesOf(*body, states,
+                       [&](size_t i) { return node.wants(i) && isEverRead(node.node.outputs[i]); });
   auto nodes = static_cast<int64_t>(std::max<size_t>(body->nodes.size(), 1));
   bool isShort = loop.trips && (*loop.trips == INT64_MAX ||
                                 (*loop.trips <= kMaxSteps && *loop.trips <= kMostUnrolled / nodes));

@@ -117,9 +117,10 @@ static bool buildReshape(NodeImport &node) {
   bool allowsZero = node.integer("allowzero", 0) != 0;
   dl::Dims dims = node.dims(0), result;
   auto elements = node.known(1) ? std::nullopt : node.rangeOf(dl::product(dims, node.context));
-  auto wanted = node.sizes(
-      1, "the dims of the new shape",
-      {-1, std::min(elements ? elements->max : Importer::kMostRead, Importer::kMostRead)});
+  // A tensor without elements has any dims beside one of 0.
+  int64_t most = elements && elements->min > 0 ? elements->max : Importer::kMostRead;
+  auto wanted =
+      node.sizes(1, "the dims of the new shape", {-1, std::min(most, Importer::kMostRead)});
   if (!wanted)
     return false;
   if (!resolveRead(node, dims, allowsZero, *wanted))

@@ -6,7 +6,6 @@
 #include "frontend/Spelling.h"
 
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <queue>
 
@@ -63,6 +62,20 @@ static void eachUse(const Node &node, const StringSet<> &inner,
     for (const ValueInfo &output : attribute.graph->outputs)
       if (!names.contains(output.name))
         use(output.name, true);
+  }
+}
+
+void addNamesRead(ArrayRef<Node> nodes, StringSet<> &names) {
+  for (const Node &node : nodes) {
+    names.insert(node.inputs.begin(), node.inputs.end());
+    eachNamed(node, [&](StringRef name) { names.insert(name); });
+    for (const Attribute &attribute : node.attributes) {
+      if (!attribute.graph)
+        continue;
+      addNamesRead(attribute.graph->nodes, names);
+      for (const ValueInfo &output : attribute.graph->outputs)
+        names.insert(output.name);
+    }
   }
 }
 

@@ -52,6 +52,14 @@ static AffineExpr elementOf(mlir::Value vector, int64_t position, MLIRContext *c
       .Default([](Operation *) { return AffineExpr(); });
 }
 
+/// The name of the size at `position` of a tensor: "shape_0" for a tensor with a short name, else "size".
+static std::string sizeName(StringRef tensor, int64_t position) {
+  constexpr size_t kLongest = 16;
+  bool isName = !tensor.empty() && tensor.size() <= kLongest && llvm::isAlpha(tensor.front()) &&
+                llvm::all_of(tensor, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  return isName ? tensor.str() + "_" + std::to_string(position) : "size";
+}
+
 std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Range range,
                                           bool clamps, std::optional<int64_t> expected) {
   if (!has(input)) {
@@ -101,7 +109,8 @@ std::optional<dl::Dims> NodeImport::sizes(size_t input, StringRef what, dl::Rang
     }
     Item number = call("select", {numbers, item(int64_t(0)), item(position)});
     AffineExpr size = number.isTensor()
-                          ? importer.emitter->read(loc, number.as<mlir::Value>(), "size", range)
+                          ? importer.emitter->read(loc, number.as<mlir::Value>(),
+                                                   sizeName(node.inputs[input], position), range)
                           : AffineExpr();
     if (!size) {
       failed = true;

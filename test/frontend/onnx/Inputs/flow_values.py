@@ -134,6 +134,20 @@ case("loop_swaps", [node("Loop", "n,,x,v", "y,z", body=body([node("Identity", "b
      [x("N", 4), x("M", 4, name="v"), n], [],
      lambda a, b, count: (a, b) if count == 0 else (b, softmax(a)) if count == 1 else (softmax(a), softmax(b)),
      [[rows(3, 4), rows(2, 4), k] for k in (0, 1, 2)], outputs=("y", "z"))
+# A state that each step returns as it is, one that none reads, and one that none reads and whose rank changes.
+stated = body([node("MatMul", "h,w", "h1"), node("Identity", "w", "w1"), node("Softmax", "h1", "z1"), node("ReduceMax", "h1", "u1", keepdims=0),
+               node("Identity", "go", "on")], ("h", "w", "z", "u"), ("on", "h1", "w1", "z1", "u1"))
+case("loop_states", [node("Loop", "n,,x,w0,z0,z0", "y,v,z,", body=stated)], [x("N", 4), n], [reals("w0", W), scalar("z0", 0, "f32")],
+     lambda a, count: (a @ np.linalg.matrix_power(W, count), W, softmax(a @ np.linalg.matrix_power(W, count))),
+     [[rows(3, 4), 1], [rows(2, 4), 3]], [([rows(3, 4), 0], "the model computed loop_takes_a_step = 0; expected 1 to 1")], outputs=("y", "v", "z"), devices=BOTH)
+case("loop_written", [node("Loop", "n,,x,w0,x,z0", "y,,z", body=stated)], [x("N", 4), n], [reals("w0", W), scalar("z0", 0, "f32")],
+     lambda a, count: (a @ np.linalg.matrix_power(W, count), softmax(a @ np.linalg.matrix_power(W, count)) if count else a),
+     [[rows(3, 4), 0], [rows(2, 4), 2]], outputs=("y", "z"))
+# One element keeps its value where its rank changes; then a run without a step has no result of that rank.
+case("loop_one", [node("Loop", "n,,s0,x", "s,y", body=body([node("Add", "s,one", "s1"), node("Mul", "h,s1", "h1"), node("Identity", "go", "on")],
+                                                           ("s", "h"), ("on", "s1", "h1")))],
+     [x("N", 4), n], [scalar("s0", 1.0, "f32"), reals("one", [1])], lambda a, count: ([count + 1], a * np.prod(np.arange(2, count + 2))),
+     [[rows(3, 4), 1], [rows(2, 4), 3]], [([rows(3, 4), 0], "the model computed loop_takes_a_step = 0; expected 1 to 1")], outputs=("s", "y"))
 
 # --- Scan -------------------------------------------------------------------------------------------------------------------------------
 
@@ -203,6 +217,10 @@ case("pad_negative", [node("Pad", "x,p", "z"), node("Relu", "z")], [x("N", 6), x
 case("slice", [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")], [x("N", 4), x(1, dtype="i64", name="a"), x(1, dtype="i64", name="b")],
      [ints("axes", 0), reals("w", W)], lambda v, a, b: v[a[0]:b[0]] @ W,
      [[rows(9, 4), [a], [b]] for a, b in ((0, 4), (2, 100), (-3, 2**40), (5, 3), (-100, -1), (1, 2))], devices=BOTH)
+case("slice_table", [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")], [x(9, 4), x(1, dtype="i64", name="a"), x(1, dtype="i64", name="b")],
+     [ints("axes", 0), reals("w", W)], lambda v, a, b: v[a[0]:b[0]] @ W, [[rows(9, 4), [a], [b]] for a, b in ((0, 9), (0, 100), (-3, 10), (3, -2), (5, 2))])
+case("slice_first", [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")], [x(9, 4), x(1, dtype="i64", name="b")],
+     [ints("a", 0), ints("axes", 0), reals("w", W)], lambda v, b: v[:b[0]] @ W, [[rows(9, 4), [b]] for b in (9, 0, 100, -2)])
 case("slice_back", [node("Slice", "x,a,b,axes,minus", "z"), node("Relu", "z")], [x("N", 4), x(1, dtype="i64", name="a"), x(1, dtype="i64", name="b")],
      [ints("axes", 0), ints("minus", -2)], lambda v, a, b: np.maximum(v[a[0]:b[0]:-2], 0), [[rows(9, 4), [a], [b]] for a, b in ((8, 1), (-1, 3), (2, 5))])
 case("split", [node("Split", "x,s", "a,b", axis=0), node("MatMul", "a,w", "y"), node("Relu", "b", "z")], [x("N", 4), s2], [reals("w", W)],
