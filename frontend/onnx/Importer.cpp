@@ -14,7 +14,9 @@
 #include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/ModuleSymbols.h"
 #include "ir/dl/control/Flow.h"
+#include "ir/dl/control/NamedSymbols.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -499,9 +501,7 @@ LogicalResult Importer::run() {
     return failure();
   dropVariables();
   // Weights that only shapes were computed from leave nothing behind.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*builder.getInsertionBlock())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseUnread(*builder.getInsertionBlock(), dl::symbolsOf(module));
   findMixedPadding(function, [&](Operation *op, const std::string &sentence) {
     auto node = dyn_cast<NameLoc>(op->getLoc());
     unsupported.push_back((node ? node.getName().str() + ": " : std::string()) + sentence);

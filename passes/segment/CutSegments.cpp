@@ -8,6 +8,7 @@
 #include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"
 #include "ir/dl/control/Flow.h"
+#include "ir/dl/control/NamedSymbols.h"
 #include "passes/Passes.h"
 #include "passes/segment/SegmentBuilder.h"
 
@@ -38,7 +39,10 @@ class Cutter {
 public:
   explicit Cutter(ModuleOp module) : segments(module), symbols(dl::symbolsOf(module)) {}
 
-  LogicalResult cut(Block &block);
+  LogicalResult run(Block &block) {
+    findGivers(block);
+    return cut(block);
+  }
   unsigned count() const { return segments.count(); }
 
 private:
@@ -49,6 +53,8 @@ private:
     unsigned last = 0;
   };
 
+  void findGivers(Block &block);
+  LogicalResult cut(Block &block);
   unsigned levelOf(Operation *op, const Levels &levels);
   unsigned levelOfSymbols(Operation *op, const Levels &levels);
   unsigned levelOfConstant(Value value, const Levels &levels);
@@ -59,7 +65,7 @@ private:
 
   SegmentBuilder segments;
   SmallVector<dl::SymbolAttr> symbols;
-  DenseSet<unsigned> defined; // symbols that steps have defined so far
+  DenseMap<unsigned, Operation *> givers; // of read symbols: the first step that names them
 };
 
 } // namespace
@@ -77,8 +83,8 @@ static void forEachRead(Operation *op, llvm::function_ref<void(Value)> visit) {
 unsigned Cutter::levelOfSymbols(Operation *op, const Levels &levels) {
   unsigned level = 0;
   op->walk([&](Operation *inner) {
-    segments.forEachSymbol(
-        inner, [&](unsigned symbol) { level = std::max(level, levels.symbols.lookup(symbol)); });
+    forEachSymbol(inner, symbols,
+                  [&](unsigned symbol) { level = std::max(level, levels.symbols.lookup(symbol)); });
   });
   return level;
 }
@@ -100,20 +106,37 @@ unsigned Cutter::levelOf(Operation *op, const Levels &levels) {
   return level;
 }
 
-/// A step gives its results, and the symbols that it is the first to name in their dims.
-void Cutter::define(Operation *step, unsigned level, Levels &levels) {
-  auto name = [&](unsigned symbol) {
-    if (symbols[symbol].isRead() && defined.insert(symbol).second)
-      levels.symbols[symbol] = level + 1;
-  };
-  if (auto read = dyn_cast<dl::ReadOp>(step))
-    name(read.getSymbol());
-  for (Value result : step->getResults()) {
-    levels.values[result] = level + 1;
-    for (AffineExpr dim : dl::getDims(cast<RankedTensorType>(result.getType())))
+/// Finds the steps that give symbols, in the order in which the flow runs: an inner block may name
+/// symbols of the blocks around it.
+void Cutter::findGivers(Block &block) {
+  auto name = [&](Value value, Operation *giver) {
+    for (AffineExpr dim : dl::getDims(cast<RankedTensorType>(value.getType())))
       if (auto symbol = dyn_cast<AffineSymbolExpr>(dim))
-        name(symbol.getPosition());
+        if (symbols[symbol.getPosition()].isRead())
+          givers.try_emplace(symbol.getPosition(), giver);
+  };
+  for (Operation &op : block) {
+    if (!dl::isFlowStep(&op))
+      continue;
+    if (auto read = dyn_cast<dl::ReadOp>(op))
+      givers.try_emplace(read.getSymbol(), &op);
+    for (Region &region : op.getRegions()) {
+      for (Value argument : region.getArguments())
+        name(argument, nullptr); // before the first op of the block
+      findGivers(region.front());
+    }
+    for (Value result : op.getResults())
+      name(result, &op);
   }
+}
+
+/// A step gives its results and its symbols.
+void Cutter::define(Operation *step, unsigned level, Levels &levels) {
+  for (Value result : step->getResults())
+    levels.values[result] = level + 1;
+  for (auto [symbol, giver] : givers)
+    if (giver == step)
+      levels.symbols[symbol] = level + 1;
   // Derived symbols follow from those before them.
   for (auto [position, symbol] : llvm::enumerate(symbols))
     if (symbol.isDerived())
@@ -136,9 +159,7 @@ LogicalResult Cutter::build(OpBuilder &builder, ArrayRef<Operation *> ops,
 }
 
 LogicalResult Cutter::cut(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseUnread(block, symbols);
   for (Operation &op : llvm::make_early_inc_range(block))
     if (dl::isFlowStep(&op))
       for (Region &region : op.getRegions())
@@ -215,7 +236,7 @@ void CutSegments::runOnOperation() {
     return signalPassFailure();
   }
   Cutter cutter(module);
-  if (failed(cutter.cut(function.front())))
+  if (failed(cutter.run(function.front())))
     return signalPassFailure();
   numSegments += cutter.count();
 }

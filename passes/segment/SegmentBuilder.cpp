@@ -7,8 +7,8 @@
 #include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"
 #include "ir/dl/control/Flow.h"
+#include "ir/dl/control/NamedSymbols.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -28,42 +28,6 @@ bool SegmentBuilder::isConstant(Value value) {
   return constants[value] = isFound;
 }
 
-void SegmentBuilder::forEachSymbol(Operation *op, llvm::function_ref<void(unsigned)> visit) const {
-  llvm::SmallBitVector seen(symbols.size());
-  std::function<void(AffineExpr)> ofDim = [&](AffineExpr dim) {
-    dim.walk([&](AffineExpr part) {
-      auto symbol = dyn_cast<AffineSymbolExpr>(part);
-      if (!symbol || symbol.getPosition() >= symbols.size() || seen.test(symbol.getPosition()))
-        return;
-      seen.set(symbol.getPosition());
-      visit(symbol.getPosition());
-      if (dl::DerivedAttr derived = symbols[symbol.getPosition()].getDerived())
-        dl::forEachDim(derived, ofDim);
-    });
-  };
-  AttrTypeWalker walker;
-  walker.addWalk([&](RankedTensorType type) {
-    for (AffineExpr dim : dl::getDims(type))
-      ofDim(dim);
-    return WalkResult::skip();
-  });
-  walker.addWalk([&](AffineMapAttr map) {
-    if (map.getValue().getNumDims() == 0)
-      for (AffineExpr dim : map.getValue().getResults())
-        ofDim(dim);
-    return WalkResult::skip();
-  });
-  walker.walk(op->getAttrDictionary());
-  for (Value operand : op->getOperands())
-    walker.walk(operand.getType());
-  for (Type type : op->getResultTypes())
-    walker.walk(type);
-  for (Region &region : op->getRegions())
-    for (Block &block : region)
-      for (BlockArgument argument : block.getArguments())
-        walker.walk(argument.getType());
-}
-
 unsigned SegmentBuilder::countSymbols(ArrayRef<Operation *> ops) {
   llvm::SmallBitVector used(symbols.size());
   DenseSet<Operation *> seen;
@@ -71,7 +35,7 @@ unsigned SegmentBuilder::countSymbols(ArrayRef<Operation *> ops) {
     if (!seen.insert(op).second)
       return;
     op->walk([&](Operation *inner) {
-      forEachSymbol(inner, [&](unsigned symbol) { used.set(symbol); });
+      forEachSymbol(inner, symbols, [&](unsigned symbol) { used.set(symbol); });
       for (Value operand : inner->getOperands())
         if (operand.getDefiningOp() && isConstant(operand))
           visit(operand.getDefiningOp());
@@ -86,8 +50,9 @@ unsigned SegmentBuilder::countSymbols(ArrayRef<Operation *> ops) {
 LogicalResult SegmentBuilder::declareSymbols(ModuleOp segment, Location loc,
                                              SmallVectorImpl<int64_t> &numbers) {
   llvm::SmallBitVector used(symbols.size());
-  segment.walk(
-      [&](Operation *op) { forEachSymbol(op, [&](unsigned symbol) { used.set(symbol); }); });
+  segment.walk([&](Operation *op) {
+    forEachSymbol(op, symbols, [&](unsigned symbol) { used.set(symbol); });
+  });
   if (used.count() > dl::kMaxSymbols)
     return emitError(loc) << "a part of the model that no branch or read divides has more than "
                           << dl::kMaxSymbols << " dims that vary; use fewer";

@@ -20,9 +20,6 @@ public:
 
   /// Whether `value` depends on weights and numbers alone. Each segment that reads it computes it.
   bool isConstant(mlir::Value value);
-  /// Calls `visit` with each symbol that the types and attributes of `op` name, those of the
-  /// definitions of derived ones included.
-  void forEachSymbol(mlir::Operation *op, llvm::function_ref<void(unsigned symbol)> visit) const;
 
   /// Makes a segment of `ops`, which are of one block, and a call of it at `builder`. Its results are
   /// what other ops read of `ops`, and the tensors of `constants`, which `made` gets.

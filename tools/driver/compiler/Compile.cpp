@@ -11,6 +11,7 @@
 #include "ir/analysis/SettledCounts.h"
 #include "ir/dl/base/DimNeeds.h"
 #include "ir/dl/control/Flow.h"
+#include "ir/dl/control/NamedSymbols.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/precision/LayerPatterns.h"
@@ -595,6 +596,8 @@ int Compilation::run() {
                                                                             : kModelError);
   if (failed(specializeShapes()))
     return finishDump(kUsage);
+  if (first == Phase::import)
+    dropUnreadSteps(*model.module);
   if (first == Phase::import && failed(settleCounts(*model.module)))
     return finishDump(kModelError);
   if (first == Phase::import && last > Phase::import && dl::hasFlow(*model.module)) {
