@@ -46,6 +46,8 @@ double arithmetic, as in PyTorch and ONNX Runtime: the f32 numbers 0.3 and 0.1 g
 The rank of a Squeeze without axes depends on the sizes that turn up. dlc drops the dims that are always 1, and takes other symbolic dims
 for 2 or more; a note says so, and `--shapes` gives them the size 1. A dim that the data decide, as of NonZero, is kept.
 
+A Loop without an initial condition ends where its body says so, as in ONNX Runtime; the standard's text lets it take all its steps.
+
 Operators of `com.microsoft`, which ONNX Runtime's optimizer, its quantizer and the builders of language models write, compute what ONNX
 Runtime computes. The weights of MatMulNBits, GatherBlockQuantized and QMoE have their few bits in the compiled file, too. The caches of
 GroupQueryAttention grow by the new tokens if `total_sequence_length` is their sum with the past, or a symbol that can be; a past with a

@@ -59,6 +59,12 @@ bool Importer::importAssumed(NodeImport &node, const Graph &branch, AffineExpr t
   return !node.hasFailed();
 }
 
+/// Whether `value` holds one truth value for sure.
+static bool isTruth(mlir::Value value) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return type.getElementType().isInteger(1) && type.hasStaticShape() && type.getNumElements() == 1;
+}
+
 /// The results of an If that are wanted, of a condition that the running model computes.
 bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) {
   Item condition = node.reshape(node.tensor(0), {});
@@ -92,12 +98,6 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
       if (!flatten(node, (*found)[position], nullptr, yielded[i]))
         return false;
     }
-    // Conditions have one element, of any rank.
-    for (mlir::Value &value : yielded[i])
-      if (auto type = llvm::cast<RankedTensorType>(value.getType());
-          type.getElementType().isInteger(1) && type.getRank() > 0 && type.hasStaticShape() &&
-          type.getNumElements() == 1)
-        value = emitter->reshape(node.loc, value, {});
     dl::YieldOp::create(builder, node.loc, yielded[i]);
     known[i] = std::move(*found);
   }
@@ -108,6 +108,17 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
     return llvm::cast<RankedTensorType>(a.getType()).getRank() ==
            llvm::cast<RankedTensorType>(b.getType()).getRank();
   };
+  // Conditions have one element, of any rank.
+  for (size_t i = 0; i < yielded[0].size(); ++i)
+    if (!haveOneRank(std::pair(yielded[0][i], yielded[1][i])) && isTruth(yielded[0][i]) &&
+        isTruth(yielded[1][i]))
+      for (int side = 0; side < 2; ++side) {
+        Operation *end = draft->getRegion(side).front().getTerminator();
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(end);
+        yielded[side][i] = emitter->reshape(node.loc, yielded[side][i], {});
+        end->setOperand(i, yielded[side][i]);
+      }
   const Known *sizes = node.known(0);
   auto truth = sizes ? sizes->dims() : std::nullopt;
   if (truth && truth->size() == 1 &&

@@ -151,9 +151,12 @@ static bool hasOneElement(RankedTensorType type) {
 bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
                           ArrayRef<mlir::Value> initial, const BuildBody &build,
                           SmallVectorImpl<mlir::Value> &results) {
+  // A body is built again with other ranges of its dims, for which its sizes are others.
+  auto derived = derivedSizes;
   auto buildStep = [&](mlir::Value step,
                        ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
     llvm::SaveAndRestore inside(regions, regions + 1);
+    derivedSizes = derived;
     return countStep(node, 0) ? build(step, carried) : std::nullopt;
   };
   llvm::SmallPtrSet<mlir::Value, 4> reshaped;
@@ -223,14 +226,14 @@ bool Importer::importWhile(NodeImport &node, Loop &loop) {
     return results;
   };
   SmallVector<mlir::Value> results;
-  // A condition that is true at first and computed in the body.
-  if (!condition && node.has(1)) {
+  if (!trips && !node.has(1))
+    return node.fail("it has no number of steps and no condition; it would not end");
+  // A condition that is true at first, or not given, and computed in the body.
+  if (!condition) {
     Value known = knownInteger(1, builder.getI1Type());
     Item truth = itemOf(known, node);
     condition = truth.isTensor() ? truth.as<mlir::Value>() : mlir::Value();
   }
-  if (!trips && !condition)
-    return node.fail("it has no number of steps and no condition; it would not end");
   if (!buildWhile(node, trips, condition, initial, build, results))
     return false;
   if (isAlwaysTrue && condition)

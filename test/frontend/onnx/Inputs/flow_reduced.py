@@ -3,7 +3,7 @@ N failed"."""
 import sys
 
 import numpy as np
-from flow_cases import Cases, body, f32, ints, scalar, x
+from flow_cases import Cases, body, branch, f32, ints, scalar, x
 from onnx_writer import graph, node, value
 
 random = np.random.default_rng(11)
@@ -18,10 +18,24 @@ def rows(*dims):
 
 # --- Branches and loops -------------------------------------------------------------------------------------------------------------------
 
+# Conditions that both branches give keep their dim.
+case("if_truth", [node("If", "c", "t", then_branch=branch([node("Not", "p", "a")], ("a",)), else_branch=branch([node("Identity", "p", "b")], ("b",))),
+                  node("Concat", "t,t", "tt", axis=0), node("Where", "tt,x,minus")],
+     [x("N", 2), c, x(1, dtype="bool", name="p")], [scalar("minus", -1.0, "f32")], lambda a, taken, p: a if p[0] != taken else a * 0 - 1,
+     [[rows(3, 2), t, [p]] for t in (True, False) for p in (True, False)])
+# Without a condition at first, a loop ends where its body says so.
+for first in ("", "yes"):
+    case(f"loop_ends_{first}", [node("Loop", f"n,{first},x", body=body([node("Add", "h,x", "h1"), node("ReduceMax", "h1", "m", keepdims=0), node("Less", "m,ten", "on")],
+                                                                       ("h",), ("on", "h1")))],
+         [x("N", 4), n], [scalar("ten", 10.0, "f32"), scalar("yes", True, "bool")], lambda a, count: a * min(count + 1, 5),
+         [[np.full((2, 4), 2.0), k] for k in (1, 3, 9)])
 # Nothing reads the rows, but their number.
 case("loop_size", [node("Loop", "n,,x", "g", body=body([node("Concat", "h,x", "h1", axis=0), node("Identity", "go", "on")], ("h",), ("on", "h1"))),
                    node("Shape", "g", "s", start=0, end=1), node("ConstantOfShape", "s", "z"), node("Exp", "z")], [x("N", 4), n], [],
      lambda a, count: np.ones(len(a) * (count + 1)), [[rows(3, 4), k] for k in (0, 1, 3)])
+# The first step knows a dim that others do not.
+case("loop_shrinks", [node("Loop", "n,,x", body=body([node("Slice", "h,one,most,zero", "h1"), node("Identity", "go", "on")], ("h",), ("on", "h1")))],
+     [x(2, 4), n], [ints("one", 1), ints("most", 2**62), ints("zero", 0)], lambda a, count: a[count:], [[rows(2, 4), k] for k in (0, 1, 2, 5)])
 # The body's own loop names a dim that the graph around it finds.
 inner = ("graph", graph([node("Add", "h,two", "h1"), node("Add", "e,two", "e1")], [value("h", "i64", None), value("e", "i64", None)], ("h1", "e1")))
 case("loop_outer_dim", [node("Unique", "i", "u,f,w,k", sorted=1), node("Loop", "n,c", body=body([node("Scan", "k,p", "s,a", body=inner, num_scan_inputs=1),
