@@ -414,6 +414,16 @@ static AffineExpr distance(NodeImport &node, AffineExpr end, AffineExpr start) {
   return end && start ? node.larger(dl::normalize(end - start), node.dim(0)) : AffineExpr();
 }
 
+/// Whether no range of one input's dim makes a length 0 or more for all sizes.
+static bool mayBeNegative(NodeImport &node, AffineExpr length) {
+  auto range = node.rangeOf(length);
+  if (range && range->min >= 0)
+    return false;
+  int64_t symbols = 0;
+  length.walk([&](AffineExpr part) { symbols += llvm::isa<AffineSymbolExpr>(part); });
+  return !range || range->max <= 0 || symbols != 1 || node.atLeastZero(length) != length;
+}
+
 /// A part of a table of `count` places, such as the positions of a text: sizes for which its end lies
 /// beyond the table are refused when shapes are bound, so that the part keeps its form. Nothing where
 /// it is another slice.
@@ -422,15 +432,18 @@ static Item partOfTable(NodeImport &node, Item x, int64_t dim, int64_t count, Af
   auto last = dl::asConstant(end);
   if (last && *last >= count)
     end = node.dim(count);
-  auto begins = node.rangeOf(start), length = node.rangeOf(dl::normalize(end - start));
-  if ((dl::asConstant(start) && last) || !begins || begins->min < 0 || !length ||
-      (!dl::asConstant(start) && length->min < 0 && last && *last < count))
+  bool isFirstKnown = dl::asConstant(start).has_value(),
+       mayCountBack = node.atLeastZero(end) != end;
+  AffineExpr size = dl::normalize(end - start);
+  auto begins = node.rangeOf(start), length = node.rangeOf(size);
+  if ((isFirstKnown && last) || !begins || begins->min < 0 || mayCountBack || !length ||
+      length->max <= 0 || (!isFirstKnown && mayBeNegative(node, size)) ||
+      (!isFirstKnown && length->min < 0 && last && *last < count))
     return {};
   if (!dl::asConstant(end) && !node.limitPart(end, count))
     return {};
-  if (dl::asConstant(start))
-    return node.call(
-        "narrow", {x, item(dim), Item::dim(start, {}), Item::dim(dl::normalize(end - start), {})});
+  if (isFirstKnown)
+    return node.call("narrow", {x, item(dim), Item::dim(start, {}), Item::dim(size, {})});
   if (!dl::asConstant(end))
     x = node.call("narrow", {x, item(dim), item(int64_t(0)), Item::dim(end, {})});
   Item places = node.call("arange", {Item::dim(start, {}), Item::dim(end, {})});
@@ -586,8 +599,10 @@ static bool buildSplit(NodeImport &node) {
     return node.fail("it has " + llvm::Twine(sizes.size()) + " sizes for " + llvm::Twine(count) +
                      " results");
   AffineExpr start = node.dim(0), whole = node.dim(0);
-  for (AffineExpr part : sizes)
+  for (AffineExpr &part : sizes) {
+    part = node.atLeastZero(part); // the sum is another one then
     whole = dl::normalize(whole + part);
+  }
   if (whole != size && !dl::asConstant(whole) && !node.mayAgree(size, whole))
     return node.fail("its parts have " + node.text(whole) + " elements of a dim of " +
                      node.text(size));
@@ -764,7 +779,7 @@ static bool buildComputedTrilu(NodeImport &node, bool isUpper) {
 
 static bool buildTrilu(NodeImport &node) {
   int64_t diagonal = 0;
-  if (node.has(1) && !node.known(1))
+  if (node.has(1) && !node.knownIntegers(1))
     return buildComputedTrilu(node, node.integer("upper", 1) != 0);
   if (node.has(1)) {
     auto given = node.integers(1, "the diagonal");

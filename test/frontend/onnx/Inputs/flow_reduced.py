@@ -3,13 +3,14 @@ N failed"."""
 import sys
 
 import numpy as np
-from flow_cases import Cases, body, branch, f32, ints, scalar, x
+from flow_cases import BOTH, Cases, body, branch, f32, ints, reals, scalar, x
 from onnx_writer import graph, node, value
 
 random = np.random.default_rng(11)
 cases = Cases(sys.argv[1])
 case = cases.add
 c, n, n1, at = x(dtype="bool", name="c"), x(dtype="i64", name="n"), x(1, dtype="i64", name="n"), x(dtype="i64", name="at")
+W = random.standard_normal((4, 4)).astype(f32) * 0.4
 
 
 def rows(*dims):
@@ -42,5 +43,27 @@ case("loop_outer_dim", [node("Unique", "i", "u,f,w,k", sorted=1), node("Loop", "
                                                                                                node("Identity", "go", "on")], (), ("on", "s")))],
      [x("N", dtype="i64", name="i"), n, c, x("M", dtype="i64", name="p")], [scalar("two", 2)],
      lambda i, count, goes, p: np.stack([np.unique(i, return_counts=True)[1] + 2 * len(p)] * count), [[[3, 3, 1], 2, True, [1, 2, 3]], [[5], 1, True, [1]]])
+
+# --- Sizes --------------------------------------------------------------------------------------------------------------------------------
+
+dim = node("Shape", "v", "d", start=0, end=1)
+# A part of what is left over, which may be nothing.
+case("split_of_split", [node("NonZero", "x", "z"), dim, node("Shape", "z", "e", start=1, end=2), node("Min", "d,e", "k"), node("Sub", "e,k", "r"),
+                        node("Concat", "k,r", "s", axis=0), node("Split", "z,s", "p,q", axis=1), node("Shape", "q", "l", start=1, end=2), node("Min", "l,two", "m"),
+                        node("Concat", "m,n", "u", axis=0), node("Split", "q,u", "y,b", axis=1)],
+     [x("N"), x("M", name="v"), n1], [ints("two", 2)], lambda a, b, _: np.array(a.nonzero())[:, len(b):][:, :2],
+     [[rows(3), rows(1), [0]], [rows(6), rows(2), [2]], [np.array([0, 1, 0]), rows(2), [0]]])
+# Bounds that never leave an element.
+case("slice_beyond", [dim, node("Add", "d,two", "s"), node("Slice", "x,s,three,zero")], [x(1, "N"), x("M", name="v")],
+     [ints("two", 2), ints("three", 3), ints("zero", 0)], lambda a, b: a[3:], [[rows(1, 3), rows(2)]])
+case("slice_product", [node("Shape", "v", "e"), node("ReduceProd", "e", "k", keepdims=1), node("Slice", "x,k,three,zero")], [x(3), x("M", "K", name="v")],
+     [ints("three", 3), ints("zero", 0)], lambda a, b: a[b.size:3], [[rows(3), rows(*dims)] for dims in ((1, 1), (2, 1), (1, 3), (4, 5))])
+case("slice_read", [node("Range", "o,n,t", "r"), node("Shape", "r", "k"), node("Slice", "x,k,three,zero")], [x(2, "N"), n],
+     [scalar("o", 1), scalar("t", 2), ints("three", 3), ints("zero", 0)], lambda a, k: a[len(np.arange(1, k, 2)):], [[rows(2, 3), k] for k in (0, 2, 4, 9)])
+case("slice_before", [dim, node("Neg", "d", "e"), node("Slice", "x,one,e,zero")], [x(2, "N"), x("M", name="v")], [ints("one", 1), ints("zero", 0)],
+     lambda a, b: a[1:-len(b)], [[rows(2, 3), rows(k)] for k in (1, 2, 5)])
+for upper in (0, 1):
+    case(f"triangle_{upper}", [node("Trilu", "x,k", "t", upper=upper), node("MatMul", "t,w")], [x("B", "N", 4), x(dtype="i64", name="k")], [reals("w", W)],
+         lambda v, k, cut=np.triu if upper else np.tril: cut(v, k) @ W, [[rows(2, 3, 4), k] for k in (-5, -1, 0, 2, 9, 2**40, -2**40)], devices=BOTH)
 
 cases.run()
