@@ -157,7 +157,15 @@ Item Importer::elementAt(NodeImport &node, Sequence &sequence, Item position) {
 /// first of which is left out where `isErased`.
 bool Importer::setElements(NodeImport &node, Sequence &sequence, Item position, Item inserted,
                            bool isErased, Sequence &result) {
-  auto tensors = encoded(node, sequence);
+  bool isIn = inserted.isTensor();
+  Item flatInserted = isIn ? flat(node, inserted) : poison(),
+       insertedDims = isIn ? rowOfDims(node, inserted) : poison();
+  if (isIn && (!flatInserted.isTensor() || !insertedDims.isTensor()))
+    return false;
+  Sequence kind; // of what an empty sequence will hold
+  if (isIn)
+    kind = {{}, {}, flatInserted.as<mlir::Value>(), insertedDims.as<mlir::Value>()};
+  auto tensors = encoded(node, sequence, isIn ? &kind : nullptr);
   if (!tensors)
     return false;
   auto [data, shapes] = *tensors;
@@ -180,9 +188,8 @@ bool Importer::setElements(NodeImport &node, Sequence &sequence, Item position, 
     return middle.isTensor() ? joinedRows(node, joinedRows(node, head, middle), tail)
                              : joinedRows(node, head, tail);
   };
-  bool isIn = inserted.isTensor();
-  Item all = around(data, begin, end, isIn ? flat(node, inserted) : poison());
-  Item rows = around(shapes, first, next, isIn ? rowOfDims(node, inserted) : poison());
+  Item all = around(data, begin, end, flatInserted);
+  Item rows = around(shapes, first, next, insertedDims);
   if (!all.isTensor() || !rows.isTensor())
     return false;
   result.data = all.as<mlir::Value>();
@@ -323,20 +330,25 @@ bool Importer::importSplit(NodeImport &node) {
     if (part && whole && llvm::divideCeil(*whole, *part) <= kMostParts) {
       for (int64_t at = 0; at < *whole; at += *part)
         sizes.push_back(node.dim(std::min(*part, *whole - at)));
-    } else if (part && *part == 1 && *axis == 0) {
-      // One row each, as many as there are.
-      dl::Dims dims = node.dims(0);
+    } else if (part && *part == 1) {
+      // One part each, as many as there are, along the first dim.
+      SmallVector<int64_t> order{*axis};
+      for (int64_t dim = 0; dim < node.rank(0); ++dim)
+        if (dim != *axis)
+          order.push_back(dim);
+      x = *axis == 0 ? x : node.permute(x, order);
       Item row = rowOfDims(node, x);
       if (!row.isTensor())
         return false;
-      row = node.call("slice", {row}, {{"dim", item(int64_t(1))}, {"start", item(int64_t(1))}});
-      if (isScalar || keeps)
-        row = node.call("cat",
-                        {{Item::List{node.full(item(int64_t(1)),
-                                               RankedTensorType::get({1, 1}, builder.getI64Type())),
-                                     row},
-                          {}},
-                         item(int64_t(1))});
+      auto dimsFrom = [&](int64_t start, int64_t end) {
+        return node.call("slice", {row},
+                         {{"dim", item(int64_t(1))}, {"start", item(start)}, {"end", item(end)}});
+      };
+      Item before = dimsFrom(1, *axis + 1), after = dimsFrom(*axis + 1, node.rank(0));
+      Item one = node.full(item(int64_t(1)), RankedTensorType::get({1, 1}, builder.getI64Type()));
+      row = isScalar || keeps
+                ? node.call("cat", {{Item::List{before, one, after}, {}}, item(int64_t(1))})
+                : dimsFrom(1, node.rank(0));
       Item rows = row.isTensor()
                       ? node.broadcast(row, {size, node.dim(row.tensorType().getDimSize(1))})
                       : poison();

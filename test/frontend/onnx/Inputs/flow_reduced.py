@@ -66,4 +66,15 @@ for upper in (0, 1):
     case(f"triangle_{upper}", [node("Trilu", "x,k", "t", upper=upper), node("MatMul", "t,w")], [x("B", "N", 4), x(dtype="i64", name="k")], [reals("w", W)],
          lambda v, k, cut=np.triu if upper else np.tril: cut(v, k) @ W, [[rows(2, 3, 4), k] for k in (-5, -1, 0, 2, 9, 2**40, -2**40)], devices=BOTH)
 
+# --- Sequences ----------------------------------------------------------------------------------------------------------------------------
+
+for keeps in (0, 1):
+    case(f"split_ones_last_{keeps}", [node("SplitToSequence", "x", "q", axis=-1, keepdims=keeps), node("SequenceLength", "q", "l"), node("SequenceAt", "q,at", "e"),
+                                      node("Exp", "e")],
+         [x(3, "N"), at], [], lambda v, k, keeps=keeps: (np.exp(v[:, [k]] if keeps else v[:, k]), v.shape[1]), [[rows(3, t), k] for t in (1, 5) for k in (0, -1)],
+         outputs=("y", "l"))
+# The first element decides what the sequence holds.
+case("insert_first", [node("SequenceEmpty", "", "none"), node("SequenceInsert", "none,x,at", "q"), node("SequenceInsert", "q,v,at", "r"), node("ConcatFromSequence", "r", axis=0)],
+     [x("N", 4), x("M", 4, name="v"), at], [], lambda a, b, k: np.concatenate([b, a]), [[rows(2, 4), rows(3, 4), 0]])
+
 cases.run()
