@@ -180,16 +180,26 @@ FailureOr<SmallVector<Tensor>> PassValidator::run(ModuleOp module, ArrayRef<Tens
   return interpret(functionOf(module), converted, symbols, options);
 }
 
-/// The ranges of the symbols, those of one symbol each made so small that what the ops need beyond
-/// them (dl.needs) is there.
+/// The ranges of the symbols, made so small that what the ops need of one symbol beyond them
+/// (dl.needs) is there.
 static SmallVector<dl::Range> usableRanges(ModuleOp module) {
   SmallVector<dl::Range> ranges = dl::symbolRanges(module);
-  if (auto needs = module->getAttrOfType<ArrayAttr>("dl.needs"))
-    for (auto need : needs.getAsRange<DictionaryAttr>())
-      if (auto narrowed = dl::narrowingFor(need.getAs<AffineMapAttr>("dim").getValue().getResult(0),
-                                           need.getAs<IntegerAttr>("least").getInt(), ranges,
-                                           [](unsigned) { return true; }))
-        ranges[narrowed->symbol] = narrowed->range;
+  auto needs = module->getAttrOfType<ArrayAttr>("dl.needs");
+  for (Attribute attribute : needs ? needs.getValue() : ArrayRef<Attribute>()) {
+    auto need = cast<DictionaryAttr>(attribute);
+    AffineExpr dim = need.getAs<AffineMapAttr>("dim").getValue().getResult(0);
+    llvm::SmallDenseSet<AffineExpr> symbols;
+    dim.walk([&](AffineExpr part) {
+      if (isa<AffineSymbolExpr>(part))
+        symbols.insert(part);
+    });
+    // One of several would have to fit all sizes of the others.
+    if (symbols.size() > 1)
+      continue;
+    if (auto narrowed = dl::narrowingFor(dim, need.getAs<IntegerAttr>("least").getInt(), ranges,
+                                         [](unsigned) { return true; }))
+      ranges[narrowed->symbol] = narrowed->range;
+  }
   return ranges;
 }
 
@@ -211,21 +221,27 @@ static bool areUsable(ModuleOp module, ArrayRef<int64_t> symbols) {
   });
 }
 
-/// Sizes near `wanted`, of which each symbol takes the nearest in its range, that a runtime would
-/// bind; where none of the first 256 does, `wanted` itself.
+/// Sizes that a runtime would bind: near `wanted`, of which each symbol takes the nearest in its
+/// range, else small random ones; `wanted` itself where none is found.
 static SmallVector<int64_t> usableSizes(ModuleOp module, ArrayRef<dl::Range> ranges,
                                         int64_t wanted) {
-  auto sizesAt = [&](int64_t size) {
+  auto sizesAt = [&](llvm::function_ref<int64_t()> size) {
     SmallVector<int64_t> symbols;
     for (dl::Range range : ranges)
-      symbols.push_back(std::clamp<int64_t>(size, range.min, range.max));
+      symbols.push_back(std::clamp<int64_t>(size(), range.min, range.max));
     bindComputed(module, symbols);
     return symbols;
   };
-  for (int64_t size = wanted; size < wanted + 256; ++size)
-    if (SmallVector<int64_t> symbols = sizesAt(size); areUsable(module, symbols))
+  constexpr int64_t kMostTries = 256;
+  for (int64_t size = wanted; size < wanted + kMostTries; ++size)
+    if (auto symbols = sizesAt([&] { return size; }); areUsable(module, symbols))
       return symbols;
-  return sizesAt(wanted);
+  Random random(1);
+  for (int64_t most = 0; most < kMostTries; ++most)
+    if (auto symbols = sizesAt([&] { return random.integer(0, most / 8); });
+        areUsable(module, symbols))
+      return symbols;
+  return sizesAt([&] { return wanted; });
 }
 
 LogicalResult PassValidator::begin(ModuleOp module) {

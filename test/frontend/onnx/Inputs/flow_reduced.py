@@ -53,6 +53,14 @@ case("split_of_split", [node("NonZero", "x", "z"), dim, node("Shape", "z", "e", 
                         node("Concat", "m,n", "u", axis=0), node("Split", "q,u", "y,b", axis=1)],
      [x("N"), x("M", name="v"), n1], [ints("two", 2)], lambda a, b, _: np.array(a.nonzero())[:, len(b):][:, :2],
      [[rows(3), rows(1), [0]], [rows(6), rows(2), [2]], [np.array([0, 1, 0]), rows(2), [0]]])
+# Passes are checked at a part's start and a size that fit together.
+case("split_checked", [node("Unique", "i", "u,f,w,k", sorted=1), node("Shape", "f", "e"), node("Sub", "e,n", "r"), node("Concat", "n,r", "s", axis=0),
+                       node("Split", "f,s", "a,y", axis=0)], [x(1, dtype="i64", name="i"), n1], [], lambda i, k: np.zeros(1 - k[0]), [[[2], [1]], [[2], [0]]],
+     options=("--validate-passes",))
+case("found_checked", [node("NonZero", "b", "z"), node("Transpose", "z", "t", perm=[1, 0]), node("GatherND", "x,t", "u"),
+                       node("If", "c", then_branch=branch([node("Concat", "u,u", "p", axis=0)], ("p",)), else_branch=branch([node("Softmax", "u", "q", axis=0)], ("q",)))],
+     [x("N", "N"), x("N", "N", dtype="bool", name="b"), c], [], lambda a, b, taken: np.concatenate([a[b], a[b]]), [[rows(2, 2), np.eye(2), True]],
+     options=("--validate-passes",))
 # Bounds that never leave an element.
 case("slice_beyond", [dim, node("Add", "d,two", "s"), node("Slice", "x,s,three,zero")], [x(1, "N"), x("M", name="v")],
      [ints("two", 2), ints("three", 3), ints("zero", 0)], lambda a, b: a[3:], [[rows(1, 3), rows(2)]])
