@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::dl {
@@ -200,15 +202,34 @@ LogicalResult StdOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
                         x.getElementType(), types);
 }
+/// A power of 2 by which numbers of at most `largest` can be multiplied so that neither their sum nor
+/// the squares of their distances overflow or vanish: 1 unless they are very large or very small.
+static Scalar scaleOf(Scalar largest) {
+  bool isDouble = largest.elementType().isF64();
+  auto power = [&](int ofFloats, int ofDoubles) {
+    return largest.constant(std::ldexp(1.0, isDouble ? ofDoubles : ofFloats));
+  };
+  return select(largest > power(50, 400), power(-80, -600),
+                select(largest < power(-40, -400), power(90, 600), power(0, 0)));
+}
+
 LoopNest StdOp::getLoopNest() {
-  return reductionNest(getX(), getType(), getDim(), getKeepdim(), {Combiner::add, Combiner::add});
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(),
+                       {Combiner::max, Combiner::add, Combiner::add});
 }
 Value StdOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange accs) {
-  return varianceTerm(context, stage, getLoopNest().reduction, args, accs);
+  Scalar x(context.builder, context.loc, args.front(), ScalarKind::floating);
+  if (stage == 0)
+    return abs(x).value();
+  Scalar largest(context.builder, context.loc, accs.front(), ScalarKind::floating);
+  return varianceTerm(context, stage - 1, getLoopNest().reduction, (x * scaleOf(largest)).value(),
+                      accs.drop_front());
 }
 Value StdOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
-  return sqrt(variance(context, getLoopNest().reduction, accs, getUnbiased(), getCorrection()))
-      .value();
+  Scalar largest(context.builder, context.loc, accs.front(), ScalarKind::floating);
+  Scalar scaled =
+      variance(context, getLoopNest().reduction, accs.drop_front(), getUnbiased(), getCorrection());
+  return (sqrt(scaled) / scaleOf(largest)).value();
 }
 
 LogicalResult VarMeanOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,

@@ -90,6 +90,10 @@ row("var", ("f32",), [("N", 17)], (17,), lambda x: x.var(0, unbiased=False), acc
     attrs="{dim = array<i64: 0>, unbiased = false}", values="normal", note="outer, biased")
 row("std", FLOATS, [(3, "N")], (3,), lambda x: x.std(1), acc.root_of(acc.contraction(lambda x: x.shape[1] + 6, AROUND(1, 1))),
     attrs="{dim = array<i64: 1>, correction = 1 : i64}", values="normal")
+for note, values in (("large", [0.0, 1e30, -2e30, 3e38, -3e38]), ("small", [0.0, 1e-30, -2e-30, 1e-38, 1.4e-45])):
+    row("std", ("f32", "bf16"), [(3, "N")], (3,), lambda x: x.std(1, unbiased=False),
+        acc.root_of(acc.contraction(lambda x: x.shape[1] + 6, AROUND(1, 0))), attrs="{dim = array<i64: 1>, unbiased = false}",
+        values=values, sizes=POSITIVE, note=note)
 for part, which in (("var", 0), ("mean", 1)):
     row("var_mean", ("f32",), [("N", 9)], ("N",), lambda x, i=which: torch.var_mean(x, 1)[i], acc.contraction(16, lambda x, i=which: (AROUND(1, 1)(x), x.mean(1))[i]),
         values="normal", note=part, body=lambda names, types, result, i=which:
