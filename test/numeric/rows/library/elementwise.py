@@ -12,6 +12,8 @@ each("entr", torch.special.entr, shapes=PLAIN)
 each("hypot", torch.hypot)
 each("signbit", torch.signbit, count=0, shapes=PLAIN, values=NUMBERS, result_dtype="i1")
 each("copysign", torch.copysign, count=0, values=NUMBERS)
+each("copysign", lambda x, y: torch.copysign(x.double(), y), count=0, values=NUMBERS, dtypes=("f32", "i32"), kinds={1: ("f64", NUMBERS)},
+     result_dtype="f64", note="dtypes")
 each("logit", torch.logit, shapes=PLAIN, values=UNIT, count=16)
 each("logit", lambda x: torch.logit(x, 0.2), "logit(x0, eps=0.2)", shapes=PLAIN, values=UNIT, count=16, note="eps")
 each("expit", torch.special.expit, shapes=PLAIN)

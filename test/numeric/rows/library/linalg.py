@@ -1,7 +1,8 @@
 """Linear algebra. Matrices are far from singular where that matters."""
 import torch
 
-from rows.library.called import PLAIN, UNIT, pair
+import accuracy as acc
+from rows.library.called import PLAIN, UNIT, function, pair
 
 pair("vdot", "vdot(x0, x1)", torch.vdot, shapes=(("N",), ("N",)), count=128)
 pair("vecdot", "vecdot(x0, x1)", lambda x, y: (x * y).sum(-1), result=("N",))
@@ -14,6 +15,11 @@ pair("cross", "cross(x0, x1)", lambda x, y: torch.cross(x, y, 1), shapes=(("N", 
      sizes=(7, 17))
 pair("addbmm", "addbmm(x0, x1, x2, beta=0.5, alpha=2)", lambda x, a, b: torch.addbmm(x, a, b, beta=0.5, alpha=2),
      shapes=((2, 3), ("N", 2, 4), ("N", 4, 3)), result=(2, 3), count=256)
+for dtypes, factors, count in ((("f16", "bf16"), "0.5", 64), (("i32", "i8"), "3", 0)):
+    function("addbmm", f"addbmm(x0, x1, x2, beta={factors})", dtypes, [(2, 3), ("N", 2, 4), ("N", 4, 3)], (2, 3),
+             lambda x, a, b, f=eval(factors): f * x + torch.bmm(a, b).sum(0, dtype=x.dtype), acc.rounded_before(acc.contraction(
+                 lambda x, a, b: 4 * a.shape[0] + 8, lambda x, a, b: x + torch.bmm(a, b).sum(0))) if count else acc.exact,
+             note="halves" if count else "integers")
 pair("addr", "addr(x0, x1, x2, beta=0.5, alpha=2)", lambda x, a, b: torch.addr(x, a, b, beta=0.5, alpha=2),
      shapes=(("N", 3), ("N",), (3,)), result=("N", 3))
 pair("chain_matmul", "chain_matmul((x0, x1, x2))", lambda *x: torch.linalg.multi_dot(x), shapes=(("N", 3), (3, 4), (4, 2)), result=("N", 2), count=64)
@@ -43,6 +49,7 @@ pair("solve_triangular", f"solve_triangular({REGULAR}, x1, upper=true)",
      lambda x, b: torch.linalg.solve_triangular(regular(x), b, upper=True), shapes=(("N", 3, 3), ("N", 3, 2)), result=("N", 3, 2), values=UNIT)
 pair("cholesky", f"cholesky(matmul({REGULAR}, {REGULAR}.mT))", lambda x: torch.linalg.cholesky(regular(x) @ regular(x).mT), shapes=SQUARES,
      result=("N", 3, 3), values=UNIT, count=64)
+pair("cholesky", "cholesky(x0, upper=true)", lambda x: x, shapes=(("N", 0, 0),), result=("N", 0, 0), note="of no elements")
 pair("cholesky_solve", "cholesky_solve(x1, x0 + 4 * eye(3))", lambda x, b: torch.cholesky_solve(b, torch.tril(regular(x))),
      shapes=((3, 3), (3, 2)), result=(3, 2), kinds={0: ("f32", [0.0])})
 pair("cholesky_inverse", "cholesky_inverse(tril(x0 + 4 * eye(3)))", lambda x: torch.cholesky_inverse(torch.tril(regular(x))),
