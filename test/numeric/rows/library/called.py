@@ -75,8 +75,8 @@ def near(count, size=1.0):
     return bound
 
 
-def pair(name, call, expected, count=32, shapes=(("N", 5), ("N", 5)), result=(), **kwargs):
-    function(name, call, FLOATS, list(shapes), result, expected, near(count), **kwargs)
+def pair(name, call, expected, count=32, shapes=(("N", 5), ("N", 5)), result=(), dtypes=FLOATS, **kwargs):
+    function(name, call, dtypes, list(shapes), result, expected, near(count), **kwargs)
 
 
 def each(name, expected, call=None, count=8, shapes=(("N", 5), ("N", 5)), dtypes=FLOATS, values=SPECIAL, size=2.0**-20, **kwargs):
