@@ -213,7 +213,8 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
   if (item.isTensor() && name == "dtype")
     return {item.tensorType().getElementType(), loc};
   int64_t rank = item.isTensor() ? item.tensorType().getRank() : 0;
-  if ((name == "T" && rank == 2) || (name == "mT" && rank >= 2))
+  // The elements are real, so that H and mH exchange dims only.
+  if (((name == "T" || name == "H") && rank == 2) || ((name == "mT" || name == "mH") && rank >= 2))
     return call("transpose", loc,
                 {{{}, loc, item}, {{}, loc, {int64_t(-2), loc}}, {{}, loc, {int64_t(-1), loc}}});
   auto error = diagnostics.error(loc);
@@ -221,7 +222,7 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
   if (item.isTensor() && name == "T" && rank > 2)
     error << " is no matrix; its last two dims are exchanged by .mT";
   else
-    error << " has shape, ndim, dtype, T and mT"
+    error << " has shape, ndim, dtype, T, mT, H and mH"
           << (functionSignatures(name).empty()
                   ? ""
                   : "; a method is called, as in x." + name.str() + "()");

@@ -50,6 +50,8 @@ TEST_F(Methods, thatAreNoFunctions) {
   same("x.mT", "transpose(x, -2, -1)", "f32[N,3,8,8]");
   same("x[0, 0].T", "transpose(x[0, 0], -2, -1)", "f32[8,8]");
   same("x.mT.sum()", "sum(transpose(x, -2, -1))", "f32[]");
+  same("x.mH", "transpose(x, -2, -1)", "f32[N,3,8,8]");
+  same("x[0, 0].H", "transpose(x[0, 0], -2, -1)", "f32[8,8]");
 }
 
 TEST_F(Methods, ofWeightsAndOfLayers) {

@@ -161,7 +161,7 @@ TEST_F(Static, operatorsOfTensors) {
             "5:5: error: 'x.relu' has no meaning: a tensor f32[N,3,8,8] has shape, ndim, dtype, T "
             "and mT; a method is called, as in x.relu()\n");
   EXPECT_EQ(body("y = x.data", "f32[N]"), "5:5: error: 'x.data' has no meaning: a tensor "
-                                          "f32[N,3,8,8] has shape, ndim, dtype, T and mT\n");
+                                          "f32[N,3,8,8] has shape, ndim, dtype, T, mT, H and mH\n");
   EXPECT_EQ(body("y = size(x, 4)", "f32[N]"),
             "5:13: error: 'dim' of 'size' is the integer 4; expected -4 to 3 for f32[N,3,8,8]\n");
   EXPECT_EQ(body("for i in range(3) { y = x }", "f32[N]"),
