@@ -24,6 +24,8 @@ std::vector<LayerKind> activationLayers() {
       inPlace("ReLU", "relu", kInPlace),
       inPlace("ReLU6", "relu6", kInPlace),
       inPlace("LeakyReLU", "leaky_relu", "(float negative_slope=0.01, bool inplace=False)"),
+      inPlace("RReLU", "rrelu",
+              "(float lower=0.125, float upper=0.3333333333333333, bool inplace=False)"),
       {.name = "PReLU",
        .function = "prelu",
        .schema = "(int num_parameters=1, float init=0.25)",

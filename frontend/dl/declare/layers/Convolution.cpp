@@ -58,6 +58,12 @@ std::vector<LayerKind> convolutionLayers() {
                  "padding=0, int[2] output_padding=0, int groups=1, bool bias=True, int[2] "
                  "dilation=1, str padding_mode='zeros')",
        .weights = transposedWeights},
+      {.name = "ConvTranspose3d",
+       .function = "conv_transpose3d",
+       .schema = "(int in_channels, int out_channels, int[3] kernel_size, int[3] stride=1, int[3] "
+                 "padding=0, int[3] output_padding=0, int groups=1, bool bias=True, int[3] "
+                 "dilation=1, str padding_mode='zeros')",
+       .weights = transposedWeights},
   };
 }
 

@@ -32,7 +32,8 @@ static Item channelShuffle(LayerCall &call) {
 }
 
 std::vector<LayerKind> shapeLayers() {
-  static constexpr llvm::StringRef k1d = "(int[2] padding)", k2d = "(int[4] padding)";
+  static constexpr llvm::StringRef k1d = "(int[2] padding)", k2d = "(int[4] padding)",
+                                   k3d = "(int[6] padding)";
   return {
       {.name = "Flatten", .function = "flatten", .schema = "(int start_dim=1, int end_dim=-1)"},
       {.name = "Unflatten",
@@ -48,10 +49,20 @@ std::vector<LayerKind> shapeLayers() {
        .function = "pad",
        .schema = "(int[4] padding, float value)",
        .passes = {{"pad", "padding"}}},
+      {.name = "ConstantPad3d",
+       .function = "pad",
+       .schema = "(int[6] padding, float value)",
+       .passes = {{"pad", "padding"}}},
       padding("ReflectionPad1d", k1d, "'reflect'", {2, 3}),
       padding("ReflectionPad2d", k2d, "'reflect'", {3, 4}),
+      padding("ReflectionPad3d", k3d, "'reflect'", {4, 5}),
       padding("ReplicationPad1d", k1d, "'replicate'", {2, 3}),
       padding("ReplicationPad2d", k2d, "'replicate'", {3, 4}),
+      padding("ReplicationPad3d", k3d, "'replicate'", {4, 5}),
+      {.name = "Fold",
+       .function = "fold",
+       .schema = "(SymInt[] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, "
+                 "int[2] stride=1)"},
       {.name = "PixelShuffle", .function = "pixel_shuffle", .schema = "(int upscale_factor)"},
       {.name = "PixelUnshuffle", .function = "pixel_unshuffle", .schema = "(int downscale_factor)"},
       {.name = "ChannelShuffle",
