@@ -242,6 +242,9 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
       bound[target] = {Item::None(), value.loc};
       continue;
     }
+    // No dims are all dims, as where they are left out.
+    if (value.is<Item::None>() && param.type == Param::integers && param.defaultValue == "[]")
+      continue;
     bound[target] = convert(param, value);
     bool isEmpty = target == 0 && param.type == Param::tensors && bound[target] &&
                    bound[target]->as<Item::List>().empty();

@@ -6,6 +6,10 @@ from rows.library.called import moves
 PLACES = {1: ("i64", [0, 2, -1])}
 OWN = lambda index: torch.arange(len(index)) * 2
 moves("index_copy", "index_copy(x0, 0, arange(3) * 2, x1)", lambda x, s: x.index_copy(0, torch.arange(3) * 2, s), [(5, "N"), (3, "N")], (5, "N"))
+moves("masked_fill", "masked_fill(x0, x0 > 0, x1[0])", lambda x, v: x.masked_fill(x > 0, v[0]), [("N", 5), (1,)], ("N", 5),
+      dtypes=("f32", "i32", "f16"), note="tensor")
+moves("narrow", "narrow(x0, 0, x1[0], 2)", lambda x, i: x.narrow(0, int(i[0]), 2), [(5, "N"), (1,)], (2, "N"),
+      kinds={1: ("i64", [0, 1, 3, -3])}, note="tensor")
 moves("index_fill", "index_fill(x0, 1, x1, 3)", lambda x, i: x.index_fill(1, i % 5, 3), [("N", 5), (3,)], ("N", 5), kinds=PLACES,
       dtypes=("f32", "i32", "f16"))
 moves("select_scatter", "select_scatter(x0, x1, 1, -2)", lambda x, s: torch.select_scatter(x, s, 1, -2), [("N", 5), ("N",)], ("N", 5))

@@ -40,6 +40,9 @@ each("nanquantile", lambda x: torch.nanquantile(x, 0.5, 1, keepdim=True), "nanqu
      values=NUMBERS + [float("nan")])
 pair("logcumsumexp", "logcumsumexp(x0, 1)", lambda x: torch.logcumsumexp(x, 1), shapes=((3, "N"),), result=(3, "N"))
 pair("trapezoid", "trapezoid(x0, x1)", torch.trapezoid, shapes=(("N", 5), (5,)), result=("N",))
+pair("trapz", "trapz(x0, dx=0.5, dim=0)", lambda x: torch.trapezoid(x, dx=0.5, dim=0), shapes=PLAIN, result=(5,))
+pair("cumulative_trapezoid", "cumulative_trapezoid(x0, x1, dim=0)", lambda x, t: torch.cumulative_trapezoid(x, t, dim=0),
+     shapes=((5, "N"), (5,)), result=(4, "N"))
 pair("cov", "cov(x0)", torch.cov, shapes=((3, "N"),), result=(3, 3), sizes=(2, 7, 33), count=64)
 pair("corrcoef", "corrcoef(x0)", torch.corrcoef, shapes=((3, "N"),), result=(3, 3), sizes=(7, 33), count=64)
 pair("renorm", "renorm(x0, 2, 0, 1.5)", lambda x: torch.renorm(x, 2, 0, 1.5), shapes=PLAIN, result=("N", 5))
@@ -48,3 +51,10 @@ for number in (0, 1):
          result=("N",), note=f"correction, result {number}")
 pair("cov", "cov(x0, fweights=x1, aweights=x2)", lambda x, f, a: torch.cov(x, fweights=f, aweights=a), shapes=((3, "N"), ("N",), ("N",)),
      result=(3, 3), sizes=(7, 33), count=64, note="weights", kinds={1: ("i64", [1, 2, 3]), 2: ("f32", [0.5, 1.0, 2.0])})
+for number in (0, 1):
+    # All dims, and a correction that is not whole.
+    pair("std_mean", f"std_mean(x0, None, correction=2)[{number}]", lambda x, i=number: torch.std_mean(x, (0, 1), correction=2)[i],
+         shapes=PLAIN, note=f"all dims, result {number}")
+    pair("std_mean", f"std_mean(x0, 1, correction=0.5)[{number}]",
+         lambda x, i=number: (((x - x.mean(1, True))**2).sum(1).div(4.5).sqrt(), x.mean(1))[i], shapes=PLAIN, result=("N",),
+         note=f"half, result {number}")
