@@ -5,6 +5,7 @@
 
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/library/Library.h"
+#include "frontend/dl/lower/TorchCalls.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -51,7 +52,7 @@ static bool isDefault(const Param &param, const Item &item) {
 /// Whether the function of the layer takes the parameter `name`, and more than one constant for it.
 static bool takesArgument(StringRef function, StringRef name) {
   auto isNamed = [&](const Param &param) { return param.name == name; };
-  auto ways = functionSignatures(function);
+  auto ways = waysOfCalling(functionSignatures(function), /*isMethod=*/false);
   auto param = find_if(ways.front()->params, isNamed);
   if (param == ways.front()->params.end() || param->type == Param::tensor)
     return false;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/LayerCalls.h"
 
+#include "frontend/dl/lower/TorchCalls.h"
 #include "ir/dl/DLOps.h"
 
 using namespace mlir;
@@ -92,7 +93,8 @@ std::optional<Item> LayerCall::passed(const Param &param, bool &isFirstPassed) c
 Item LayerCall::functionOfLayer() const {
   SmallVector<FunctionCalls::Named> named;
   bool isFirstPassed = false; // the first input is for the first tensor that is no weight
-  for (const Param &param : functionSignatures(layer.kind->function).front()->params)
+  auto ways = waysOfCalling(functionSignatures(layer.kind->function), /*isMethod=*/false);
+  for (const Param &param : ways.front()->params)
     if (auto item = passed(param, isFirstPassed))
       named.push_back({param.name, *item});
   return function(layer.kind->function, {}, named);

@@ -59,6 +59,9 @@ std::vector<LayerKind> shapeLayers() {
       padding("ReplicationPad1d", k1d, "'replicate'", {2, 3}),
       padding("ReplicationPad2d", k2d, "'replicate'", {3, 4}),
       padding("ReplicationPad3d", k3d, "'replicate'", {4, 5}),
+      {.name = "Unfold",
+       .function = "unfold",
+       .schema = "(int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1)"},
       {.name = "Fold",
        .function = "fold",
        .schema = "(SymInt[] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, "
