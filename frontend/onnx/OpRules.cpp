@@ -69,7 +69,8 @@ llvm::ArrayRef<OddRule> oddRules() {
   static const std::vector<OddRule> rules = [] {
     std::vector<OddRule> rules;
     for (auto family : {elementwiseRules(),   activationRules(),      reductionRules(),
-                        shapeRules(),         indexRules(),           windowRules(),
+                        reshapeRules(),       arrangementRules(),     sliceRules(),
+                        padRules(),           indexRules(),           windowRules(),
                         contractionRules(),   normalizationRules(),   creationRules(),
                         recurrentRules(),     attentionRules(),       rotaryRules(),
                         scatterRules(),       orderRules(),           resizeRules(),

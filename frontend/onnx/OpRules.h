@@ -73,7 +73,10 @@ Item transformed(NodeImport &node, Item x, mlir::AffineExpr n, bool isInverse, b
 llvm::ArrayRef<OddRule> elementwiseRules();
 llvm::ArrayRef<OddRule> activationRules();
 llvm::ArrayRef<OddRule> reductionRules();
-llvm::ArrayRef<OddRule> shapeRules();
+llvm::ArrayRef<OddRule> reshapeRules();
+llvm::ArrayRef<OddRule> arrangementRules();
+llvm::ArrayRef<OddRule> sliceRules();
+llvm::ArrayRef<OddRule> padRules();
 llvm::ArrayRef<OddRule> indexRules();
 llvm::ArrayRef<OddRule> windowRules();
 llvm::ArrayRef<OddRule> contractionRules();

@@ -190,7 +190,7 @@ Item ForwardLowering::callDimOf(llvm::SMLoc loc, ArrayRef<PassedArgument> argume
     }
   if (range.min < -kMostSize || range.max < range.min || range.max > kMostSize) {
     diagnostics.error(loc) << "'dim_of' is of " << range.min << " to " << range.max << "; expected "
-                           << -kMost << " <= least <= most <= " << kMost;
+                           << -kMostSize << " <= least <= most <= " << kMostSize;
     return poison(loc);
   }
   AffineExpr dim =
