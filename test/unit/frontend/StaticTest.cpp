@@ -158,8 +158,8 @@ TEST_F(Static, operatorsOfTensors) {
   EXPECT_EQ(body("y = _h + x.ndim * size(_i, 0)", "f16[4]").substr(0, 24),
             "dl.full 1.600000e+01 : f");
   EXPECT_EQ(body("y = x.relu", "f32[N]"),
-            "5:5: error: 'x.relu' has no meaning: a tensor f32[N,3,8,8] has shape, ndim, dtype, T "
-            "and mT; a method is called, as in x.relu()\n");
+            "5:5: error: 'x.relu' has no meaning: a tensor f32[N,3,8,8] has shape, ndim, dtype, T, "
+            "mT, H and mH; a method is called, as in x.relu()\n");
   EXPECT_EQ(body("y = x.data", "f32[N]"), "5:5: error: 'x.data' has no meaning: a tensor "
                                           "f32[N,3,8,8] has shape, ndim, dtype, T, mT, H and mH\n");
   EXPECT_EQ(body("y = size(x, 4)", "f32[N]"),
