@@ -39,14 +39,14 @@ configure() {
 }
 
 # The libraries that the sanitized build takes as the Release build has compiled them: two of three
-# groups, others at each commit, where there are Release objects of this commit. What reads files of
-# strangers (frontend, arrays, tokenizers, runtime) and ir are always sanitized.
+# groups, others at each commit, where there are Release objects of this commit. The runtime, ir and
+# what reads arrays and tokenizers are always sanitized. The frontend alone is half of such a build.
 prebuilt_libraries() {
   [ -f "$DLC_BUILD_DIR/lib/libdlc_driver.a" ] || return 0
   case $((DLC_TURN % 3)) in
-    0) echo "dlc_driver;dlc_commands" ;;
-    1) echo "dlc_passes;dlc_codegen;dlc_commands" ;;
-    2) echo "dlc_passes;dlc_codegen;dlc_driver" ;;
+    0) echo "dlc_passes;dlc_codegen;dlc_driver;dlc_commands" ;;
+    1) echo "dlc_frontend;dlc_driver;dlc_commands" ;;
+    2) echo "dlc_frontend;dlc_passes;dlc_codegen" ;;
   esac
 }
 
