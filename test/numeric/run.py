@@ -7,8 +7,8 @@ Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); 
 --checked instead cuda-order, cuda-reverse, cuda-random, cuda-tf32-order...: the emulator with its checker, under each of its
 policies. Without --voice all of them run; one that the build does not have is
 counted as left out. --turn takes one in N rows and dtypes, others for each K; the rest is counted as left out. Without any of these
-the voice cuda, the slowest, takes every third row and dtype, the rest at the next commits (DLC_TURN), and each schedule of cuda runs
-some rows of each dtype, chosen for them or not (run_plans.py). The last lines are
+the voices cuda and cpu-avx2 take every third row and dtype, reference every other one, the rest at the next commits (DLC_TURN), and each
+schedule of cuda runs some rows of each dtype, chosen for them or not (run_plans.py). The last lines are
 "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
@@ -130,7 +130,7 @@ def main():
     if not_its_turn:
         left_out.append(f"{not_its_turn} left out (rows and dtypes whose turn it is not, 1 in {turns})")
     if not_its_voices_turn:
-        left_out.append(f"{not_its_voices_turn} left out (rows and dtypes that the voice cuda takes at the next commit)")
+        left_out.append(f"{not_its_voices_turn} left out (rows and dtypes that a voice takes at another commit)")
     print(*left_out, sep="\n", end="\n" if left_out else "")
     print(f"{passed} passed, {failed} failed")
     return failed > 0

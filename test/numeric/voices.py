@@ -62,6 +62,7 @@ def slices(data, cases, sizes, width):
 
 class Reference:
     """The interpreter (Reference.cpp), floats unrounded."""
+    turns = 2
 
     def __init__(self):
         self.program = built("bin", "numeric", "numeric-reference")
@@ -190,6 +191,7 @@ class CpuShuffled(CpuSeparate):
 
 class CpuAvx2(Compiled):
     """The variant for processors without AVX-512."""
+    turns = 3
     environment = {"DLC_CPU_ISA": "avx2"}
 
 

@@ -30,7 +30,7 @@ from dlc_tool import DLC, TIMEOUT, TURN  # noqa: E402
 from generate import candidate  # noqa: E402
 from reduce import reduced  # noqa: E402
 
-COUNT = 60
+COUNT = 40
 TURNS = 2000 // COUNT
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 FEW = 10

@@ -28,7 +28,7 @@ from rows import ROWS  # noqa: E402
 from voices import Cpu, CpuSeparate, CpuShuffled, Cuda, Failure as CannotRun, Reference  # noqa: E402
 
 CHANGES = 3
-TURNS, COUNT = 2, 250
+TURNS, COUNT = 4, 125
 # Of the results of smooth graphs, how many at least shall be told from ones that are off by a thousandth.
 SHARP = 0.5
 # A quotient beyond this has a divisor that roundings of numbers of size 1 may leave.
