@@ -151,11 +151,22 @@ void Cutter::define(Operation *step, unsigned level, Levels &levels) {
 
 LogicalResult Cutter::build(OpBuilder &builder, ArrayRef<Operation *> ops,
                             ArrayRef<Value> constants, DenseMap<Value, Value> &made) {
-  if (ops.size() < 2 || segments.countSymbols(ops) <= dl::kMaxSymbols)
+  SmallVector<Operation *> all(ops);
+  for (Value constant : constants)
+    all.push_back(constant.getDefiningOp());
+  if (all.size() < 2 || segments.countSymbols(all) <= dl::kMaxSymbols)
     return segments.build(builder, ops, constants, made);
-  size_t middle = ops.size() / 2;
-  return failure(failed(build(builder, ops.take_front(middle), {}, made)) ||
-                 failed(build(builder, ops.drop_front(middle), constants, made)));
+  auto both = [&](ArrayRef<Operation *> first, ArrayRef<Value> firstConstants,
+                  ArrayRef<Operation *> second, ArrayRef<Value> secondConstants) {
+    return failure(failed(build(builder, first, firstConstants, made)) ||
+                   failed(build(builder, second, secondConstants, made)));
+  };
+  size_t middle = ops.size() / 2, half = constants.size() / 2;
+  if (ops.empty())
+    return both({}, constants.take_front(half), {}, constants.drop_front(half));
+  if (!constants.empty())
+    return both(ops, {}, {}, constants);
+  return both(ops.take_front(middle), {}, ops.drop_front(middle), {});
 }
 
 LogicalResult Cutter::cut(Block &block) {

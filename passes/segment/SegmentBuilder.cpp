@@ -22,8 +22,10 @@ bool SegmentBuilder::isConstant(Value value) {
   if (auto known = constants.find(value); known != constants.end())
     return known->second;
   Operation *op = value.getDefiningOp();
+  // A sum of many sizes that gets a symbol of its own is no part of what comes after it.
   bool isFound =
-      op && isPure(op) && !dl::isFlowStep(op) && op->getNumRegions() == 0 &&
+      op && isPure(op) && !isa<dl::ExpectDimsOp>(op) && !dl::isFlowStep(op) &&
+      op->getNumRegions() == 0 &&
       llvm::all_of(op->getOperands(), [&](Value operand) { return isConstant(operand); });
   return constants[value] = isFound;
 }

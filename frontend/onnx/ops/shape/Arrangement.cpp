@@ -129,8 +129,66 @@ static bool buildSpaceToDepth(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// Sizes that are read, in a dim of one op: a part of the model between two reads takes a limited number.
+static constexpr size_t kMostRead = 16;
+
+static size_t countSymbols(AffineExpr dim) {
+  llvm::SmallDenseSet<AffineExpr> symbols;
+  dim.walk([&](AffineExpr part) {
+    if (isa<AffineSymbolExpr>(part))
+      symbols.insert(part);
+  });
+  return symbols.size();
+}
+
+/// `parts` joined; a sum of many sizes that are read becomes one size, which is read as well.
+static Item joined(NodeImport &node, Item::List parts, int64_t axis) {
+  Item y = node.call("cat", {Item{std::move(parts), {}}, item(axis)});
+  if (!y.isTensor())
+    return y;
+  dl::Dims dims = dl::getDims(y.tensorType());
+  if (countSymbols(dims[axis]) < kMostRead)
+    return y;
+  auto range = node.rangeOf(dims[axis]);
+  Item count = node.count(dims[axis]); // equal sums share it
+  AffineExpr size = node.readSize(count, range ? range->max : Importer::kMostRead);
+  if (!size)
+    return {Item::Poison(), {}};
+  dims[axis] = size;
+  return node.expect(y, dims);
+}
+
+static bool buildConcat(NodeImport &node) {
+  auto axis = node.axis(node.integer("axis", 1), node.rank(0));
+  if (!axis)
+    return false;
+  Item::List parts, groups;
+  size_t count = 0;
+  bool reads = node.importer.opEmitter().readsCounts;
+  for (size_t input = 0; input < node.inputCount(); ++input) {
+    Item part = node.tensor(input);
+    if (node.hasFailed() || !part.isTensor())
+      return false;
+    if (reads && part.tensorType().getRank() > *axis)
+      count += countSymbols(dl::getDims(part.tensorType())[*axis]);
+    parts.push_back(part);
+    if (count >= kMostRead && input + 1 < node.inputCount()) {
+      groups.push_back(joined(node, std::exchange(parts, {}), *axis));
+      count = 0;
+    }
+  }
+  if (groups.empty()) {
+    node.set(0, node.call("cat", {Item{std::move(parts), {}}, item(*axis)}));
+    return !node.hasFailed();
+  }
+  groups.push_back(joined(node, std::move(parts), *axis));
+  node.set(0, node.hasFailed() ? groups.back() : joined(node, std::move(groups), *axis));
+  return !node.hasFailed();
+}
+
 llvm::ArrayRef<OddRule> arrangementRules() {
   static const OddRule rules[] = {
+      {"Concat", 4, buildConcat},
       {"Transpose", 1, buildTranspose},
       {"Expand", 8, buildExpand},
       {"Tile", 6, buildTile},
