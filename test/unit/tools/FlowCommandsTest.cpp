@@ -87,8 +87,10 @@ TEST_F(FlowCommands, Bench) {
 
 TEST_F(FlowCommands, CompareAndVerify) {
   std::string data = model + ".npz", bytes, error;
-  auto array = [](const char *name, dlc_dtype dtype, std::vector<int64_t> dims) {
-    HostTensor zeros{dtype, dims, {}};
+  std::vector<std::unique_ptr<HostTensor>> held; // arrays view them
+  auto array = [&](const char *name, dlc_dtype dtype, std::vector<int64_t> dims) {
+    held.push_back(std::make_unique<HostTensor>(HostTensor{dtype, dims, {}}));
+    HostTensor &zeros = *held.back();
     EXPECT_TRUE(zeros.allocate());
     return frontend::NamedArray{name, *frontend::elementTypeNamed(dlc_dtype_name(dtype)), dims,
                                 zeros.data};
