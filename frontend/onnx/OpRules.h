@@ -65,9 +65,13 @@ Item wrapped(NodeImport &node, Item index, mlir::AffineExpr size);
 /// alpha A' B' + beta C of inputs 0 to 2, as Gemm's attributes say; nothing, reported, after an error. ops/Contraction.cpp
 std::optional<Item> gemm(NodeImport &node);
 
-/// Returns the Fourier transform along the last dim but one of x [..., m, 1 or 2], cut or filled up with
-/// zeros to n points; the last dim holds real and imaginary parts. ops/Signal.cpp
+/// Returns the Fourier transform along the last dim but one of x [..., m, 1 or 2], cut or filled up
+/// with zeros to n points; the last dim holds real and imaginary parts. ops/Signal.cpp
 Item transformed(NodeImport &node, Item x, mlir::AffineExpr n, bool isInverse, bool isOneSided);
+
+/// Returns input 0 as a matrix: the dims before the attribute `axis`, 1 by default, become one, and
+/// those from it on. Nothing, reported, after an error. ops/shape/Reshape.cpp
+std::optional<Item> flattened(NodeImport &node);
 
 // Families, each in ops/.
 llvm::ArrayRef<OddRule> elementwiseRules();

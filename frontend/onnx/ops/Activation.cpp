@@ -83,17 +83,10 @@ static bool buildPRelu(NodeImport &node) {
 
 /// Before opset 13 the dims from `axis` on are one.
 static bool softmax(NodeImport &node, StringRef callee) {
-  dl::Dims dims = node.dims(0);
-  auto rank = static_cast<int64_t>(dims.size());
-  int64_t given = node.integer("axis", 1);
-  auto axis = given == rank ? std::optional(rank) : node.axis(given, rank);
-  Item x = node.tensor(0);
-  if (!axis || node.hasFailed())
+  auto matrix = flattened(node);
+  if (!matrix || node.hasFailed())
     return false;
-  ArrayRef<AffineExpr> all(dims);
-  Item flat = node.reshape(x, {dl::product(all.take_front(*axis), node.context),
-                               dl::product(all.drop_front(*axis), node.context)});
-  node.set(0, node.reshape(node.call(callee, {flat, item(int64_t(1))}), dims));
+  node.set(0, node.reshape(node.call(callee, {*matrix, item(int64_t(1))}), node.dims(0)));
   return !node.hasFailed();
 }
 static bool buildSoftmax(NodeImport &node) { return softmax(node, "softmax"); }
@@ -109,10 +102,11 @@ static bool buildHardmax(NodeImport &node) {
     return false;
   dl::Dims flatDims = dims;
   if (node.opset < 13) {
-    ArrayRef<AffineExpr> all(dims);
-    flatDims = {dl::product(all.take_front(*axis), node.context),
-                dl::product(all.drop_front(*axis), node.context)};
-    x = node.reshape(x, flatDims);
+    auto matrix = flattened(node);
+    if (!matrix || !matrix->isTensor())
+      return false;
+    x = *matrix;
+    flatDims = dl::getDims(x.tensorType());
     axis = 1;
   }
   Item best = node.call("argmax", {x, item(*axis), item(true)});

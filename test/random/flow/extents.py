@@ -14,13 +14,18 @@ def integers(dims, low, high):
 # --- Values: i64 of one element each, with one dim ----------------------------------------------------------------------------------
 
 
-def of_shape(scope, random):
+def some_axis(scope, random):
+    """A tensor, an axis of it, and the least and largest size of its dim there; nothing where no tensor has dims."""
     value = pick(scope, lambda t: t.rank >= 1)
     if not value:
         return None
     axis = random.randrange(value.type.rank)
-    low, high = scope.model.range(value.type.dims[axis])
-    return dim_of(scope, random, value, axis, low, high)
+    return value, axis, *scope.model.range(value.type.dims[axis])
+
+
+def of_shape(scope, random):
+    found = some_axis(scope, random)
+    return dim_of(scope, random, *found) if found else None
 
 
 def dim_of(scope, random, value, axis, low, high):
@@ -287,11 +292,10 @@ def filled(scope, random):
 
 
 def split(scope, random):
-    value = pick(scope, lambda t: t.rank >= 1)
-    if not value:
+    found = some_axis(scope, random)
+    if not found:
         return None
-    axis = random.randrange(value.type.rank)
-    low, high = scope.model.range(value.type.dims[axis])
+    value, axis, low, high = found
     first = at_most(scope, random, value, axis)
     rest = scope.add("Sub", [dim_of(scope, random, value, axis, low, high), first], integers((1,), 0, high), np.subtract)
     types = [replaced(value.type, axis, new_dim(scope, part)) for part in (first, rest)]

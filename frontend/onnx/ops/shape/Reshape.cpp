@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Adds the expressions that a dim is a product of, and multiplies `number` by the numbers among them: false where that is too large.
+/// Adds the expressions that a dim is a product of, and multiplies `number` by the numbers among
+/// them: false where that is too large.
 static bool takeFactors(AffineExpr dim, int64_t &number, SmallVectorImpl<AffineExpr> &factors) {
   if (auto constant = dl::asConstant(dim))
     return !llvm::MulOverflow(number, *constant, number);
@@ -21,7 +22,8 @@ static bool takeFactors(AffineExpr dim, int64_t &number, SmallVectorImpl<AffineE
   return true;
 }
 
-/// What `dims` hold for each of the elements of `others`, as seen from their factors; null where that does not come out even.
+/// Returns the product of `dims` divided by the product of `others`, by cancelling their factors.
+/// Null if factors of `others` are left.
 static AffineExpr quotientOf(ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> others,
                              MLIRContext *context) {
   SmallVector<AffineExpr> left, taken;
@@ -53,8 +55,8 @@ static AffineExpr quotientOf(ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> oth
   return dl::normalize(quotient * divisor) == kept ? quotient : AffineExpr();
 }
 
-/// The same as a derived size, for any dims: the elements are divided among `others` when shapes are
-/// bound, and compared with them then.
+/// The same as a derived size, for any dims: the elements are divided among `others` when shapes
+/// are bound, and compared with them then.
 static AffineExpr restOf(NodeImport &node, ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> others) {
   auto operand = [&](ArrayRef<AffineExpr> factors) -> mlir::Attribute {
     return AffineMapAttr::get(
@@ -64,7 +66,8 @@ static AffineExpr restOf(NodeImport &node, ArrayRef<AffineExpr> dims, ArrayRef<A
                                                    {operand(dims), operand(others)}));
 }
 
-/// Dims that the running model says, among those of a new shape: 0 and -1 have their meanings there, too.
+/// Dims that the running model says, among those of a new shape: 0 and -1 have their meanings
+/// there, too.
 static bool resolveRead(NodeImport &node, ArrayRef<AffineExpr> from, bool allowsZero,
                         dl::Dims &wanted) {
   auto mayBe = [&](AffineExpr dim, int64_t number) {
@@ -163,17 +166,23 @@ static bool buildReshape(NodeImport &node) {
   return !node.hasFailed();
 }
 
-static bool buildFlatten(NodeImport &node) {
+std::optional<Item> flattened(NodeImport &node) {
   dl::Dims dims = node.dims(0);
   auto rank = static_cast<int64_t>(dims.size());
   int64_t given = node.integer("axis", 1);
   auto axis = given == rank ? std::optional(rank) : node.axis(given, rank);
   Item x = node.tensor(0);
   if (!axis || node.hasFailed())
-    return false;
+    return std::nullopt;
   ArrayRef<AffineExpr> all(dims);
-  node.set(0, node.reshape(x, {dl::product(all.take_front(*axis), node.context),
-                               dl::product(all.drop_front(*axis), node.context)}));
+  return node.reshape(x, {dl::product(all.take_front(*axis), node.context),
+                          dl::product(all.drop_front(*axis), node.context)});
+}
+
+static bool buildFlatten(NodeImport &node) {
+  auto matrix = flattened(node);
+  if (matrix)
+    node.set(0, *matrix);
   return !node.hasFailed();
 }
 
@@ -188,8 +197,9 @@ static std::optional<SmallVector<bool>> chosenAxes(NodeImport &node, int64_t ran
   return chosen;
 }
 
-/// Without axes the rank depends on whether `dim` is 1. Sets `dim` to 1 if it always is; else narrows
-/// its symbols so that it is 2 or more. A dim that the data decide is kept. The last two are noted.
+/// Without axes the rank depends on whether `dim` is 1. Sets `dim` to 1 if it always is; else
+/// narrows its symbols so that it is 2 or more. A dim that the data decide is kept. The last two
+/// are noted.
 static void settleSqueezed(NodeImport &node, AffineExpr &dim) {
   auto mayBeOne = [&] {
     auto range = node.rangeOf(dim);
