@@ -340,8 +340,9 @@ public:
   bool limit(mlir::AffineExpr expr, int64_t most);
   /// `size`, the size of a dim, becomes 0 or more: an op that gives fewer elements has no meaning.
   void expectSize(mlir::AffineExpr size);
-  /// The same for a part of a dim, whose end is checked when shapes are bound: of a sum of several symbols each gets the range that
-  /// it needs for itself. False where the part is to be cut to the dim instead: its end is read, or may be negative.
+  /// The same for a part of a dim, whose end is checked when shapes are bound: of a sum of several
+  /// symbols each gets the range that it needs for itself. False where the part is to be cut to the
+  /// dim instead: its end is read, or may be negative.
   bool limitPart(mlir::AffineExpr end, int64_t most);
   /// The range of `expr` by the symbols' ranges; nothing where it is unbounded.
   std::optional<dl::Range> rangeOf(mlir::AffineExpr expr) const;

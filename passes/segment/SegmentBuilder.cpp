@@ -22,7 +22,8 @@ bool SegmentBuilder::isConstant(Value value) {
   if (auto known = constants.find(value); known != constants.end())
     return known->second;
   Operation *op = value.getDefiningOp();
-  // A sum of many sizes that gets a symbol of its own is no part of what comes after it.
+  // The op that gives a sum of many sizes its own symbol is computed once: each segment that
+  // repeated it would name all of these sizes.
   bool isFound =
       op && isPure(op) && !isa<dl::ExpectDimsOp>(op) && !dl::isFlowStep(op) &&
       op->getNumRegions() == 0 &&

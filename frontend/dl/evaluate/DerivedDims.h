@@ -10,13 +10,14 @@
 
 namespace dlc::frontend {
 
-/// Returns the definition of a derived dim that `expr` writes, as in min(N, 4): the map of a dim, a real number or a
-/// #dl.derived. `evaluate` gives the parts that are no functions of dims. Null after an error.
+/// Returns the definition of a derived dim that `expr` writes, as in min(N, 4): the map of a dim, a
+/// real number or a #dl.derived. `evaluate` gives the parts that are no functions of dims. Null
+/// after an error.
 mlir::Attribute definitionOf(const Expr &expr, llvm::function_ref<Item(const Expr &)> evaluate,
                              Diagnostics &diagnostics, mlir::MLIRContext *context);
 
-/// Returns the range of such a definition. Nothing, reported at `loc` of `what`, if it is a real number or has no
-/// range.
+/// Returns the range of such a definition. Nothing, reported at `loc` of `what`, if it is a real
+/// number or has no range.
 std::optional<dl::Range> rangeOfDefinition(mlir::Attribute definition, llvm::SMLoc loc,
                                            const llvm::Twine &what, Diagnostics &diagnostics);
 

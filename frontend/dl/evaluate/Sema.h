@@ -18,7 +18,7 @@ namespace dlc::frontend {
 
 /// The range of a dim without one: `dim N`.
 inline constexpr int64_t kDefaultDimMin = 1, kDefaultDimMax = 65536;
-/// What sizes are computed from is no larger.
+/// The limit of the numbers that sizes are computed from.
 inline constexpr int64_t kMostSize = int64_t(1) << 40;
 
 /// A symbolic dim of the module. Its range and usual size are the symbol's; the name belongs to

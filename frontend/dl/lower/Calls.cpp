@@ -198,7 +198,8 @@ Item ForwardLowering::callDimOf(llvm::SMLoc loc, ArrayRef<PassedArgument> argume
   return dim ? Item::dim(dim, loc) : poison(loc);
 }
 
-/// `derived(min(n, 10), most=10, least=0)`: a dim that functions of dims give, as `dim few = min(N, 10)` outside of models.
+/// `derived(min(n, 10), most=10, least=0)`: a dim that functions of dims give. Outside of models it
+/// is declared, as in `dim few = min(N, 10)`.
 Item ForwardLowering::callDerived(const CallExpr &expr) {
   dl::Range limits{-kMostSize, kMostSize};
   const Expr *written = nullptr;

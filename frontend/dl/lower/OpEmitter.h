@@ -68,9 +68,10 @@ public:
   /// Equal tensors share it. Null after an error.
   mlir::AffineExpr read(mlir::Location loc, mlir::Value x, const std::string &wanted,
                         dl::Range range);
-  /// The dim that functions of dims give, as a new symbol where it is not a dim of known ones; equal definitions
-  /// share it. A run in which it is outside of `limits` is refused. Null where it is computed from counted dims, the limits
-  /// leave nothing of its range, or it is a symbol too many.
+  /// The dim that functions of dims give, as a new symbol where it is not a dim of known ones;
+  /// equal definitions share it. A run in which it is outside of `limits` is refused. Null where it
+  /// is computed from counted dims, the limits leave nothing of its range, or it is a symbol too
+  /// many.
   mlir::AffineExpr derive(dl::DerivedAttr size, dl::Range limits = {-kMostSize, kMostSize});
   /// Sizes that the data say are read as the model runs, in place of counted symbols: in branches
   /// and loops, and in models that have such.

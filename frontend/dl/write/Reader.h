@@ -49,7 +49,8 @@ struct Reader {
   void declareWeights(const Pieces &pieces, const Line &line);
   /// The result of an op that counts, as the size that is read cuts it; null where `value` is no such result.
   mlir::Value cutOf(mlir::OpResult value);
-  /// The value that has a name, of the parts to which results of a counting op are cut; other values as they are.
+  /// The value that has a name, of the parts to which results of a counting op are cut; other
+  /// values as they are.
   mlir::Value sameCut(mlir::Value value);
   /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
   void readTrim(dl::TrimOp trim);

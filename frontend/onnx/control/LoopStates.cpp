@@ -60,8 +60,9 @@ bool Importer::isEverRead(StringRef name) {
   return namesRead.contains(name);
 }
 
-/// The type that a state begins with, where a step writes `result` begins with, where no step reads what it
-/// begins with. Symbols from `firstSymbol` on are known inside the loop alone.
+/// Returns a type for the first value of a state that no step reads, where `result` is the type
+/// that a step writes. The symbols from `firstSymbol` on exist inside the loop only; dims of these
+/// are 1 instead.
 mlir::Type Importer::typeAtStart(RankedTensorType result, size_t firstSymbol) const {
   dl::Dims dims;
   for (AffineExpr dim : dl::getDims(result)) {
@@ -85,9 +86,9 @@ bool Importer::needsKinds(const Loop &loop) {
   return false;
 }
 
-/// A step of the loop is built for its results, and dropped: sequences that begin empty get the kind of
-/// what they will hold, and what the body does not read begins with any value of the type that it
-/// writes.
+/// A step of the loop is built for its results, and dropped: sequences that begin empty get the
+/// kind of what they will hold, and what the body does not read begins with any value of the type
+/// that it writes.
 bool Importer::findKinds(NodeImport &node, Loop &loop) {
   Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
                           ? nullptr
@@ -135,8 +136,8 @@ bool Importer::findKinds(NodeImport &node, Loop &loop) {
   return true;
 }
 
-/// Replaces what the state `position` begins with, which no step reads, by a value of `type`, or by an
-/// empty sequence of its kind.
+/// Replaces what the state `position` begins with, which no step reads, by a value of `type`, or by
+/// an empty sequence of its kind.
 bool Importer::beginWith(NodeImport &node, Loop &loop, size_t position, Type type) {
   Value &initial = loop.initial[position];
   if (!type) {
@@ -166,8 +167,8 @@ bool Importer::beginWith(NodeImport &node, Loop &loop, size_t position, Type typ
   return true;
 }
 
-/// Refuses a run in which the loop takes no step: the results of some states have another rank or dtype than
-/// what these begin with.
+/// Refuses a run in which the loop takes no step: the results of some states have another rank or
+/// dtype than what these begin with.
 bool Importer::expectStep(NodeImport &node, mlir::Value trips, mlir::Value condition) {
   if (!trips && !condition)
     return true;

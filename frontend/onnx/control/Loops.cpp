@@ -124,8 +124,8 @@ Value unflatten(const Value &like, ArrayRef<mlir::Value> &tensors) {
   return value;
 }
 
-/// Imports the body of a dl.while, where `given` are the values of its inputs. Returns those of its results
-/// for which `isKept` is true, as tensors; nothing after an error.
+/// Imports the body of a dl.while, where `given` are the values of its inputs. Returns those of its
+/// results for which `isKept` is true, as tensors; nothing after an error.
 std::optional<SmallVector<mlir::Value>>
 Importer::importBody(NodeImport &node, const Graph &graph, ArrayRef<Value> given,
                      std::optional<bool> &goesOn, llvm::function_ref<bool(size_t)> isKept) {

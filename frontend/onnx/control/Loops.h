@@ -15,8 +15,8 @@ enum class StateUse {
   Unread,    ///< no step reads it, nor does a node after the loop
 };
 
-/// The uses of the first `count` states of a loop's body. `isResultRead` tells whether a node reads the
-/// result of a state.
+/// The uses of the first `count` states of a loop's body. `isResultRead` tells whether a node reads
+/// the result of a state.
 std::vector<StateUse> statesOf(const Graph &body, size_t count,
                                llvm::function_ref<bool(size_t)> isResultRead);
 

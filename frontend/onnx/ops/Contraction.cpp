@@ -167,7 +167,7 @@ static bool buildConvTranspose(NodeImport &node) {
     w.low.assign(pads.begin(), pads.begin() + spatial);
     w.high.assign(pads.begin() + spatial, pads.end());
     for (size_t i = 0; hasShape && i < spatial; ++i) {
-      // Of auto_pad the size drops out.
+      // The pads of auto_pad do not depend on the size of the input.
       int64_t total = extra[i] + (w.kernel[i] - 1) * w.dilation[i] + 1 - w.stride[i];
       if (!shape.empty()) {
         auto size = dl::asConstant(dims[2 + i]);

@@ -119,8 +119,8 @@ static bool buildRmsNorm(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Returns whether a BatchNormalization normalizes by statistics of its own batch. Before opset 14 a
-/// node with more than one result does, unless `is_test` says otherwise.
+/// Returns whether a BatchNormalization normalizes by statistics of its own batch. Before opset 14
+/// a node with more than one result does, unless `is_test` says otherwise.
 static bool isTraining(NodeImport &node) {
   if (node.opset >= 14)
     return node.integer("training_mode", 0) != 0;
@@ -148,9 +148,9 @@ static void useBatchStatistics(NodeImport &node, MutableArrayRef<Item> operands,
   }
 }
 
-/// Inputs x, scale, bias, running mean and running variance; scale and bias, and the statistics, may
-/// have a dtype of their own, and the result has the dtype of x. With `spatial` 0, before opset 9,
-/// each element of an image is a channel of its own.
+/// Inputs x, scale, bias, running mean and running variance; scale and bias, and the statistics,
+/// may have a dtype of their own, and the result has the dtype of x. With `spatial` 0, before opset
+/// 9, each element of an image is a channel of its own.
 static bool buildBatchNorm(NodeImport &node) {
   double eps = node.real("epsilon", 1e-5), momentum = node.real("momentum", 0.9);
   bool isSpatial = node.integer("spatial", 1) != 0, trains = isTraining(node);

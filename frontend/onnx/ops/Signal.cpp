@@ -128,8 +128,8 @@ static bool buildMelWeights(NodeImport &node) {
 
 static constexpr int64_t kMostPoints = 4096;
 
-/// cos and sin of 2 pi k j / n, [rows, columns] of j and k. In f64: the sine of half a turn is to be no
-/// more than rounding.
+/// cos and sin of 2 pi k j / n, [rows, columns] of j and k. In f64: the sine of half a turn is to
+/// be no more than rounding.
 static std::pair<Item, Item> waves(NodeImport &node, AffineExpr rows, AffineExpr columns,
                                    AffineExpr n, Type dtype) {
   Type wide = node.builder.getF64Type();
@@ -143,8 +143,8 @@ static std::pair<Item, Item> waves(NodeImport &node, AffineExpr rows, AffineExpr
   return {node.cast(node.call("cos", {angle}), dtype), node.cast(node.call("sin", {angle}), dtype)};
 }
 
-/// How often each of the first `taken` points counts whose mirror images among n are left out: points k
-/// and n - k are conjugate.
+/// How often each of the first `taken` points counts whose mirror images among n are left out:
+/// points k and n - k are conjugate.
 static Item mirrored(NodeImport &node, AffineExpr taken, AffineExpr n, Type dtype) {
   Item twice = node.call("mul", {steps(node, taken), item(int64_t(2))});
   Item all = numberOf(node, n, node.builder.getI64Type());

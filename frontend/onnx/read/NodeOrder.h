@@ -20,8 +20,8 @@ llvm::Expected<std::vector<size_t>> orderNodes(llvm::ArrayRef<Node> nodes,
 /// Calls `use` for each name that a Gradient says in its attributes: xs, zs and y. Nothing for other nodes.
 void eachNamed(const Node &node, llvm::function_ref<void(llvm::StringRef)> use);
 
-/// Adds the names that nodes take: their inputs, those that a Gradient names, and the names that nodes of their
-/// subgraphs take or subgraphs return.
+/// Adds the names that nodes take: their inputs, those that a Gradient names, and the names that
+/// nodes of their subgraphs take or subgraphs return.
 void addNamesRead(llvm::ArrayRef<Node> nodes, llvm::StringSet<> &names);
 
 /// "node 'conv1' (Conv)"; a node without a name is called by its first result.

@@ -52,7 +52,8 @@ static AffineExpr elementOf(mlir::Value vector, int64_t position, MLIRContext *c
       .Default([](Operation *) { return AffineExpr(); });
 }
 
-/// The name of the size at `position` of a tensor: "shape_0" for a tensor with a short name, else "size".
+/// The name of the size at `position` of a tensor: "shape_0" for a tensor with a short name, else
+/// "size".
 static std::string sizeName(StringRef tensor, int64_t position) {
   constexpr size_t kLongest = 16;
   bool isName = !tensor.empty() && tensor.size() <= kLongest && llvm::isAlpha(tensor.front()) &&

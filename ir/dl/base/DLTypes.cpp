@@ -385,8 +385,9 @@ static void flatten(AffineExpr dim, AffineExprKind kind, SmallVectorImpl<AffineE
   flatten(binary.getRHS(), kind, parts);
 }
 
-/// The range of a sum, some terms of which are multiples of `symbol`, as `symbol` times the rest of these plus
-/// the others: t*t*2 - t is t*(t*2 - 1), which is at least t. Nothing where fewer than two are.
+/// The range of a sum, some terms of which are multiples of `symbol`, as `symbol` times the rest of
+/// these plus the others: t*t*2 - t is t*(t*2 - 1), which is at least t. Nothing where fewer than
+/// two are.
 static std::optional<Range> rangeByFactor(ArrayRef<AffineExpr> terms, AffineExpr symbol,
                                           ArrayRef<Range> symbols) {
   AffineExpr zero = constantDim(0, symbol.getContext());
@@ -423,7 +424,8 @@ static std::optional<Range> rangeByFactor(ArrayRef<AffineExpr> terms, AffineExpr
   return range;
 }
 
-/// The range of a sum that products of symbols are terms of, where its parts taken apart may be negative.
+/// The range of a sum that products of symbols are terms of, where its parts taken apart may be
+/// negative.
 static Range rangeOfProducts(AffineExpr dim, Range range, ArrayRef<Range> symbols) {
   constexpr size_t kMostTerms = 8;
   SmallVector<AffineExpr> terms;

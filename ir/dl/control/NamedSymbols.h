@@ -14,8 +14,8 @@ namespace dlc {
 void forEachSymbol(mlir::Operation *op, llvm::ArrayRef<dl::SymbolAttr> symbols,
                    llvm::function_ref<void(unsigned)> visit);
 
-/// Erases the ops of `block` whose results nothing reads. A branch or loop that gives a symbol which
-/// an op after it names is kept.
+/// Erases the ops of `block` whose results nothing reads. A branch or loop that gives a symbol
+/// which an op after it names is kept.
 void eraseUnread(mlir::Block &block, llvm::ArrayRef<dl::SymbolAttr> symbols);
 
 /// Erases what nothing reads in a module with read symbols. If no branch, loop or read is left,

@@ -202,8 +202,9 @@ LogicalResult StdOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
                         x.getElementType(), types);
 }
-/// A power of 2 by which numbers of at most `largest` can be multiplied so that neither their sum nor
-/// the squares of their distances overflow or vanish: 1 unless they are very large or very small.
+/// A power of 2 by which numbers of at most `largest` can be multiplied so that neither their sum
+/// nor the squares of their distances overflow or vanish: 1 unless they are very large or very
+/// small.
 static Scalar scaleOf(Scalar largest) {
   bool isDouble = largest.elementType().isF64();
   auto power = [&](int ofFloats, int ofDoubles) {

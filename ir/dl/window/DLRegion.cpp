@@ -195,7 +195,7 @@ struct RegionPoints {
   Scalar isCut() {
     return (placeOf(last().constant(0.0)) < -1.0) | (placeOf(count() - 1.0) > last() + 1.0);
   }
-  // Of the point that the loops are at:
+  // The methods below describe the point that the loops are at.
 
   Scalar number() {
     Scalar at = region.real(region.context.reduction[axis]);

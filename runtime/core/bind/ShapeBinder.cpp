@@ -57,7 +57,8 @@ private:
   std::string dimName(size_t i, size_t dim) const {
     return text("input ", quoted(input(i).name()->string_view()), ", dim ", dim);
   }
-  /// Of a segment: " (N = 4, shape_0 = 5)", the sizes that the flow gives it.
+  /// Returns the sizes that the flow gives a segment, as in " (N = 4, shape_0 = 5)"; empty for
+  /// other models.
   std::string givenSizes() const {
     constexpr uint32_t kMost = 8;
     std::string out;

@@ -29,7 +29,8 @@ struct Binding {
 Expected<Binding> bindShapes(const Module &module, const std::vector<Dims> &inputs,
                              const std::vector<int64_t> &given = {});
 
-/// Checks a value that the running model computed for a symbol. DLC_USAGE if it is outside of the symbol's range.
+/// Checks a value that the running model computed for a symbol. DLC_USAGE if it is outside of the
+/// symbol's range.
 Status checkComputed(const schema::Symbol &symbol, int64_t value);
 
 } // namespace dlc::rt

@@ -233,8 +233,8 @@ std::optional<TensorSpec> TensorSpec::parse(const std::string &text, std::string
   TensorSpec spec;
   std::string rest = text;
   size_t equals = rest.find('=');
-  // The part before the first '=' is a name, unless it is the shape of random numbers or zeros: "i2" is
-  // both. A file begins with '@'.
+  // The part before the first '=' is a name, unless it is the shape of random numbers or zeros:
+  // "i2" is both. A file begins with '@'.
   auto fills = [](const std::string &content) { return content == "random" || content == "zeros"; };
   if (rest[0] != '@' && equals != std::string::npos &&
       !(fills(rest.substr(equals + 1)) && parseShape(rest.substr(0, equals)))) {

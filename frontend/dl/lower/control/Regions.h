@@ -58,9 +58,9 @@ public:
   /// Returns whether the loop goes on, the next carried tensors and what is gathered; nothing to give up.
   using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
       mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
-  /// Called before the loop where a carried value begins as `initial` and that of the next step has the type
-  /// `next`, of another rank or dtype. Returns the value to begin with instead, of the rank and dtype of `next`; null
-  /// after an error, which is reported.
+  /// Called before the loop where a carried value begins as `initial` and that of the next step has
+  /// the type `next`, of another rank or dtype. Returns the value to begin with instead, of the
+  /// rank and dtype of `next`; null after an error, which is reported.
   using BeginAgain =
       llvm::function_ref<mlir::Value(mlir::Value initial, mlir::RankedTensorType next)>;
 
@@ -77,8 +77,8 @@ private:
   mlir::AffineExpr vary(mlir::Location loc, mlir::AffineExpr dim);
   /// Makes a dim of a carried tensor a symbol. False after an error.
   bool varyAt(mlir::Location loc, Body &body, dl::Dims &dims, size_t position);
-  /// Compares the carried tensors with the next ones: dims that differ are made symbols. Sets whether all are equal.
-  /// False after an error.
+  /// Compares the carried tensors with the next ones: dims that differ are made symbols. Sets
+  /// whether all are equal. False after an error.
   bool compareNext(mlir::Location loc, Body &body, bool &isStable);
   bool keepsLeast(const Body &body, llvm::ArrayRef<mlir::Value> next);
   bool resultTypes(mlir::Location loc, const Body &body, mlir::Value trips, bool hasCondition,

@@ -14,7 +14,8 @@ struct Rotation {
   bool interleaves = false; // a pair is two neighbours, not two elements of different halves
 };
 
-/// Returns x, [N, T, heads, size], with the pairs of each head turned by the angles of its position.
+/// Returns x, [N, T, heads, size], with the pairs of each head turned by the angles of its
+/// position.
 Item rotated(NodeImport &node, Item x, const Rotation &by);
 
 } // namespace dlc::onnx

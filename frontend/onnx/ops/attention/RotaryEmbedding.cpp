@@ -96,8 +96,8 @@ static bool buildRotaryEmbedding(NodeImport &node) {
   return setHeads(node, rotated(node, *heads, by));
 }
 
-/// The same op of ONNX Runtime, whose tables always have a row for each position: `positions` is where
-/// the first token is, or a position for each token.
+/// The same op of ONNX Runtime, whose tables always have a row for each position: `positions` is
+/// where the first token is, or a position for each token.
 static bool buildOlderRotaryEmbedding(NodeImport &node) {
   enum Input { x, positions, cosines, sines };
   int64_t count = node.integer("num_heads", 0);

@@ -1,8 +1,8 @@
 //===- BlockQuantized.cpp - Weights of few bits with a scale for each block ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A byte holds 8 / bits neighbours of a row, the first one in its lowest bits. A product may add its
-// terms in any order: its weights keep the order in which masks and shifts give them, all first
+// A byte holds 8 / bits neighbours of a row, the first one in its lowest bits. A product may add
+// its terms in any order: its weights keep the order in which masks and shifts give them, all first
 // neighbours before all second ones, and x is brought into that order.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
@@ -111,7 +111,8 @@ Item BlockProduct::table(Input input, int64_t bits) {
   return unpacked(node, all, bits, blocks);
 }
 
-/// A table with each block's number repeated for its codes, or with that of the group of each column.
+/// A table with each block's number repeated for its codes, or with that of the group of each
+/// column.
 Item BlockProduct::spread(Item table, int64_t times) {
   if (node.has(groups))
     return node.call("index_select", {table, item(int64_t(1)), node.tensor(groups)});

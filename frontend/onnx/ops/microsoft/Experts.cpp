@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A router gives each token a score for each expert; the token's result is the sum of its k best
-// experts' results by their shares. Here each expert reads all tokens, and the share of one that is not
-// among the best is 0.
+// experts' results by their shares. Here each expert reads all tokens, and the share of one that is
+// not among the best is 0.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
@@ -144,7 +144,7 @@ Item Experts::gated(Item gate, Item up) {
   return node.call("mul", {node.call("mul", {gate, share}), node.call("add", {up, item(beta)})});
 }
 
-/// What the second layer reads; x is what the first one gives of the tokens.
+/// Returns the input of the second layer. `x` is the result of the first one for `tokens`.
 std::optional<Item> Experts::activated(Item x, Item tokens) {
   for (StringRef name : {"activation_alpha", "activation_beta", "swiglu_limit"})
     node.real(name, 0); // in the file whether or not the activation has them

@@ -1,9 +1,9 @@
 //===- FusedAttention.cpp - Attention as ONNX Runtime writes it ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention projects one input to query, key and value, QAttention a quantized one by quantized weights;
-// MultiHeadAttention is given all three. What a mask hides gets mask_filter_value added to its score, so
-// that a query from which all is hidden still attends to all alike.
+// Attention projects one input to query, key and value, QAttention a quantized one by quantized
+// weights; MultiHeadAttention is given all three. What a mask hides gets mask_filter_value added to
+// its score, so that a query from which all is hidden still attends to all alike.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Quantized.h"
@@ -231,8 +231,8 @@ bool FusedAttention::runQuantized() {
          buildBias(mask, /*added=*/pastBoth + 1) && attend();
 }
 
-/// Input `input` as [N, T, width]: the `place`th of the `count` tensors that it holds for each head,
-/// [N, T, heads, count, width], if it has five dims.
+/// Input `input` as [N, T, width]: the `place`th of the `count` tensors that it holds for each
+/// head, [N, T, heads, count, width], if it has five dims.
 Item FusedAttention::partOf(size_t input, int64_t place, int64_t count) {
   Item x = node.tensor(input);
   if (node.rank(input) != 5 || node.hasFailed())

@@ -80,8 +80,8 @@ static bool buildFusedGemm(NodeImport &node) {
   return product && !node.hasFailed();
 }
 
-/// alpha A' B', the last two dims of each exchanged if `trans` says so, the first dim moved behind the
-/// dims of the batch if `transBatch` does.
+/// Returns alpha A' B'. The attributes transA and transB exchange the last two dims of a factor;
+/// transBatchA and transBatchB move its first dim after the dims of the batch.
 static Item scaledProduct(NodeImport &node) {
   auto operand = [&](size_t input, StringRef name, StringRef batchName) {
     bool isTurned = node.integer(name, 0) != 0, isMoved = node.integer(batchName, 0) != 0;
@@ -188,8 +188,8 @@ static bool buildBiasDropout(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// min(g, limit) sigmoid(alpha g) (u + beta), with u at most `limit` from 0; g and u may be the halves of
-/// one tensor.
+/// min(g, limit) sigmoid(alpha g) (u + beta), with u at most `limit` from 0; g and u may be the
+/// halves of one tensor.
 static bool buildSwiGlu(NodeImport &node) {
   double alpha = node.real("activation_alpha", 1), beta = node.real("activation_beta", 0),
          limit = node.real("limit", 0);

@@ -45,13 +45,14 @@ static bool buildSkipRmsNorm(NodeImport &node) {
   return skipNorm(node, "rms_norm", std::nullopt, 3);
 }
 
-/// What an embedding looks up and adds, and where its inputs are.
+/// The positions of an embedding's inputs, and the sum of the rows that it looks up.
 struct Embedding {
   size_t ids, segments, segmentRows, scale, shift, mask;
   Item sum;
 };
 
-/// Normalizes the sum; result 1 is how many tokens of each text the mask lets through, result 2 the sum.
+/// Normalizes the sum; result 1 is how many tokens of each text the mask lets through, result 2 the
+/// sum.
 static bool setEmbedded(NodeImport &node, const Embedding &of, Item scale, Item shift) {
   dl::Dims dims = node.dims(of.ids);
   auto width =
@@ -130,7 +131,8 @@ static bool buildQuantizedEmbedLayerNorm(NodeImport &node) {
 
 //===- Groups of channels -------------------------------------------------------------------------===//
 
-/// Input 0 as [N, C, ...], whose channels are the last dim unless it says otherwise; and how to go back.
+/// Input 0 as [N, C, ...], whose channels are the last dim unless it says otherwise; and how to go
+/// back.
 static bool groupNorm(NodeImport &node, Item x, std::optional<size_t> sum) {
   int64_t rank = node.rank(0), groups = node.integer("groups", 0),
           activation = node.integer("activation", 0);

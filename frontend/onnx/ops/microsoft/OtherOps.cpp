@@ -178,8 +178,8 @@ static bool buildIsAllFinite(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// A number for each head and distance of a query and a key, from a table with a row for each of the
-/// nearest distances, and one for each of ever longer ranges of others.
+/// A number for each head and distance of a query and a key, from a table with a row for each of
+/// the nearest distances, and one for each of ever longer ranges of others.
 static bool buildRelativePositionBias(NodeImport &node) {
   bool isBoth = node.integer("is_bidirectional", 0) != 0;
   int64_t farthest = node.integer("max_distance", 0);

@@ -10,8 +10,8 @@ namespace dlc::onnx {
 /// Returns the numbers of `bits` in the bytes x, one tensor for each place in a byte.
 llvm::SmallVector<Item> codesOf(NodeImport &node, Item x, int64_t bits);
 
-/// Returns the first `count` numbers of `bits` in each row of the bytes x, [..., bytes], in their order:
-/// the first one of a byte is in its lowest bits.
+/// Returns the first `count` numbers of `bits` in each row of the bytes x, [..., bytes], in their
+/// order: the first one of a byte is in its lowest bits.
 Item unpacked(NodeImport &node, Item x, int64_t bits, int64_t count);
 
 } // namespace dlc::onnx

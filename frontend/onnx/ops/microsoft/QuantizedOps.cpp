@@ -22,12 +22,12 @@ static Item numbersOf(NodeImport &node, size_t x) {
                    {node.cast(centered(node, x, x + 2), f32), node.cast(node.tensor(x + 1), f32)});
 }
 
-/// Whether ONNX Runtime rounds a number before it adds the zero point, or the sum: they differ where two
-/// integers are equally near, and the zero point is odd.
+/// Whether ONNX Runtime rounds a number before it adds the zero point, or the sum: they differ
+/// where two integers are equally near, and the zero point is odd.
 enum class Rounding { First, Last };
 
-/// Sets result 0 to x by the scale in input `scale` and the zero point after it; in `dtype` if that is
-/// left out.
+/// Sets result 0 to x by the scale in input `scale` and the zero point after it; in `dtype` if that
+/// is left out.
 static bool setQuantized(NodeImport &node, Item x, size_t scale, Type dtype,
                          Rounding rounding = Rounding::First) {
   if (!node.has(scale))

@@ -7,7 +7,7 @@
 
 namespace dlc::onnx {
 
-/// What becomes of the scores of queries and keys before the softmax, in this order.
+/// The steps that change the scores of queries and keys before the softmax, in this order.
 struct ShapedScores {
   int64_t heads = 0, heldHeads = 0; // of queries, and of keys and values
   double scale = 0;                 // 0: 1 / sqrt(width)

@@ -86,7 +86,8 @@ static bool buildTile(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Splits a dim into blocks and moves these among channels; DCR and CRD tell how channels are counted.
+/// Splits a dim into blocks and moves these among channels; DCR and CRD tell how channels are
+/// counted.
 static bool buildDepthToSpace(NodeImport &node) {
   int64_t block = node.integer("blocksize", 1);
   std::string mode = node.string("mode", "DCR");
@@ -129,7 +130,8 @@ static bool buildSpaceToDepth(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Sizes that are read, in a dim of one op: a part of the model between two reads takes a limited number.
+/// Sizes that are read, in a dim of one op: a part of the model between two reads takes a limited
+/// number.
 static constexpr size_t kMostRead = 16;
 
 static size_t countSymbols(AffineExpr dim) {

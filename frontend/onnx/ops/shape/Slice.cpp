@@ -54,9 +54,9 @@ static bool mayBeNegative(NodeImport &node, AffineExpr length) {
   return !range || range->max <= 0 || symbols != 1 || node.atLeastZero(length) != length;
 }
 
-/// A part of a table of `count` places, such as the positions of a text: sizes for which its end lies
-/// beyond the table are refused when shapes are bound, so that the part keeps its form. Nothing where
-/// it is another slice.
+/// A part of a table of `count` places, such as the positions of a text: sizes for which its end
+/// lies beyond the table are refused when shapes are bound, so that the part keeps its form.
+/// Nothing where it is another slice.
 static Item partOfTable(NodeImport &node, Item x, int64_t dim, int64_t count, AffineExpr start,
                         AffineExpr end) {
   auto last = dl::asConstant(end);

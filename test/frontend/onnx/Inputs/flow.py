@@ -47,7 +47,7 @@ MODELS = {
                                                       else_branch=("graph", graph([node("Concat", "p,p", "e", axis=1)], (), ("e",))))],
                      [x, c], (loose("p", "i64"), loose("q", "i64"))),
                [{"x": rows[:4], "c": np.array(c)} for c in (True, False)]),
-    # What is counted is cut in both branches and after them.
+    # The result of NonZero is cut in both branches and after them.
     "twice": (model([node("NonZero", "x", "p"), node("If", "c", "q", then_branch=("graph", graph([node("Transpose", "p", "t"), node("Neg", "t", "t1")], (), ("t1",))),
                                                      else_branch=("graph", graph([node("Transpose", "p", "e"), node("Concat", "e,e", "e1", axis=0)], (), ("e1",)))),
                      node("Transpose", "p", "r"), node("MatMul", "r,p", "s")],

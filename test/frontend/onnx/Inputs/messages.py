@@ -495,7 +495,7 @@ fused("turned_scale", "RotaryEmbedding", "x, p, c, c", turning, scale=0.5)
 fused("turned_table", "RotaryEmbedding", "x, p, c", turning)
 fused("turned_rank", "RotaryEmbedding", "x, p, r, r", turning)
 
-# What ONNX has in another form.
+# Ops that ONNX has in another form.
 fused("other_conv", "CausalConvWithState", "x, w", {"x": (1, 2, 5), "w": (2, 1, 3)}, ndim=2)
 fused("other_attention", "LinearAttention", "x, x, x", {"x": (1, 2, 4)}, q_num_heads=2, kv_num_heads=2, state_window=2)
 fused("other_pool", "NhwcMaxPool", "x", {"x": ("u8", (2, 3))}, kernel_shape=[2])

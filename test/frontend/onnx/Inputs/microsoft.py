@@ -229,7 +229,7 @@ gates = sigmoid((heads(wide(q) + wide(bias)) @ wide(weight) + wide(more)).reshap
 by = gates[..., :1] * (gates[..., 1:] * wide(factor) - 1) + 2
 add("GatedRelativePositionBias", [q, bias, distances, weight, more, factor], by * wide(distances), num_heads=2)
 
-# What ONNX has in another form.
+# Ops that ONNX has in another form.
 x, image = drawn(3, 4), drawn(1, 3, 5, 4)
 add("ExpandDims", [x, ("i32", 1)], wide(x)[:, None], known=(1,))
 add("GatherND", [x, ("i64", [[0, 1], [2, 3]])], wide(x)[[0, 2], [1, 3]])
