@@ -246,7 +246,11 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
       .Case<arith::CmpFOp>([&](arith::CmpFOp cmp) { return compare(cmp); })
       .Case<arith::SelectOp>([&](arith::SelectOp select) {
         Expr condition = operand(select.getCondition());
-        std::string a = paren(operand(select.getTrueValue()), Prec::logicalOr);
+        // Of two constants, one says the type: max(c ? 3 : -3, x) of i64 would be ambiguous.
+        bool isConstant = matchPattern(select.getTrueValue(), m_Constant()) &&
+                          matchPattern(select.getFalseValue(), m_Constant());
+        std::string a = isConstant ? argument(select.getTrueValue())
+                                   : paren(operand(select.getTrueValue()), Prec::logicalOr);
         // A chain of choices reads well without parentheses.
         Expr b = operand(select.getFalseValue());
         return Expr{paren(condition, Prec::logicalOr) + " ? " + a + " : " + b.text, Prec::ternary};

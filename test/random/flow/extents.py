@@ -350,7 +350,8 @@ def distinct(scope, random):
     most = int(np.prod([scope.model.range(dim)[1] for dim in value.type.dims]))
     dim = scope.model.token(1, most)
     types = [with_dims(value.type, (dim,)), *(integers((size,), 0, most) for size in (dim, scope.model.token(1, most), dim))]
-    return scope.add("Unique", [value], types, lambda v: np.unique(v, True, True, True), sorted=1)
+    # NumPy 2 gives the third result the shape of the input.
+    return scope.add("Unique", [value], types, lambda v: [result.ravel() for result in np.unique(v, True, True, True)], sorted=1)
 
 
 def gathered(scope, random):

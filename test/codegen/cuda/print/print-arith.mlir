@@ -103,6 +103,13 @@ gpu.module @kernels {
     %3 = arith.divsi %q, %five : i64
     // CHECK: y[i] = dlc::div_trunc<i64>(q, 5ll);
     memref.store %3, %y[%i] : memref<?xi64>
+    // A choice of two constants has the type of the data: max(int, i64) would be ambiguous.
+    %minus = arith.constant -3 : i64
+    %is = arith.cmpi eq, %q, %five : i64
+    %either = arith.select %is, %five, %minus : i64
+    %greater = arith.maxsi %either, %q : i64
+    // CHECK: y[i] = dlc::max(q == 5 ? 5ll : -3, q);
+    memref.store %greater, %y[%i] : memref<?xi64>
     %4 = memref.load %z[%i] {dlc.role = "a"} : memref<?xi8>
     %5 = arith.maxui %4, %4 : i8
     // CHECK: const i8 v_1 = (i8)dlc::max((u8)a, (u8)a);
