@@ -290,10 +290,12 @@ Item Arithmetic::dims(const Item &lhs, const Item &rhs) {
   case BinaryOp::divide:
   case BinaryOp::floorDivide:
   case BinaryOp::remainder:
-    if (rhs.is<int64_t>() && rhs.as<int64_t>() > 0)
+    if (auto range = dl::rangeOf(dl::normalize(b), dl::symbolRanges(diagnostics.module));
+        range && range->min > 0)
       return Item::dim(op == BinaryOp::remainder ? a % b : a.floorDiv(b), loc);
-    diagnostics.error(loc) << "a dim is divided by a positive integer, got "
-                           << describe(rhs, diagnostics.module);
+    diagnostics.error(loc) << "a dim is divided by what is 1 at least, got "
+                           << describe(rhs, diagnostics.module)
+                           << (rhs.is<AffineExpr>() ? ", which may be less" : "");
     return poison();
   default:
     diagnostics.error(loc) << "operator " << quote(spellingOf(op)) << " does not take dims, got "

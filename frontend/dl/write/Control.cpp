@@ -78,6 +78,20 @@ Value Reader::sameCut(Value value) {
   return part && readOfCount(part) ? cutOf(cast<OpResult>(part.getX())) : value;
 }
 
+Pieces Reader::sizeOfCall(Operation &op) {
+  for (Signature::Counted held : opInfo(op.getName().getStringRef())->signatures.front().counted) {
+    if (held.dim == -1)
+      continue;
+    auto dim = op.getAttrOfType<IntegerAttr>("dim");
+    Pieces pieces;
+    append(pieces, "size(");
+    append(pieces, tensor(op.getResult(held.result)));
+    append(pieces, ", " + Twine(held.dim >= 0 ? held.dim : dim ? dim.getInt() : 0) + ")");
+    return pieces;
+  }
+  llvm_unreachable("an op that counts has a result of that size");
+}
+
 void Reader::readPart(dl::PartOp part) {
   if (readOfCount(part))
     return; // a part of the call that makes it
@@ -107,10 +121,13 @@ void Reader::noteRead(dl::ReadOp read) {
   const OpInfo *info = op ? opInfo(op->getName().getStringRef()) : nullptr;
   bool isCount = info && !info->signatures.empty() && !info->signatures.front().counted.empty() &&
                  op->getResults().back() == read.getX();
-  if (isCount) // the size of the result that it cuts
+  if (isCount) { // the size of the result that it cuts
     for (OpResult result : op->getResults().drop_back())
       if (Value cut = cutOf(result))
         return noteSizes(cut);
+    sizes[position] = sizeOfCall(*op);
+    return;
+  }
   Pieces pieces;
   append(pieces, "dim_of(");
   append(pieces, tensor(read.getX()));

@@ -37,6 +37,8 @@ struct Reader {
   /// Lets dims of a tensor be the sizes of what is read and has none yet.
   void noteSizes(mlir::Value tensor);
   void noteRead(dl::ReadOp read);
+  /// The size of the first result of a counting op that nothing cuts: its call returns it cut.
+  Pieces sizeOfCall(mlir::Operation &op);
   /// Adds a line that gives a symbol its name.
   Line &defineSize(unsigned symbol, llvm::StringRef function, Pieces pieces);
   void defineDerived();

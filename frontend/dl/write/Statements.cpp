@@ -122,6 +122,8 @@ Pieces Reader::sizeOf(unsigned symbol) {
     return pieces;
   }
   // No tensor has it yet.
+  if (Value count = counts.lookup(symbol); countedBy(count))
+    return sizeOfCall(*count.getDefiningOp());
   auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols");
   append(pieces, "head(arange(");
   append(pieces, dim(cast<dl::SymbolAttr>(symbols[symbol]).getMost().getResult(0)));

@@ -48,6 +48,20 @@ static void printSymbol(llvm::raw_ostream &os, const SymbolNames::Name &name, in
   }
 }
 
+/// Whether `dim` can be a divisor, or the right factor of a product, without parentheses.
+static bool isRightOperand(AffineExpr dim, SymbolNames names, bool ofProduct) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(dim))
+    return names.of(symbol.getPosition()).step == 1;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (!binary || binary.getKind() == AffineExprKind::CeilDiv)
+    return true;
+  if (binary.getKind() == AffineExprKind::Add) // printDim writes its parentheses
+    return true;
+  return ofProduct && binary.getKind() == AffineExprKind::Mul &&
+         isRightOperand(binary.getLHS(), names, true) &&
+         isRightOperand(binary.getRHS(), names, true);
+}
+
 /// Prints with the precedence of the language: sums without, products with parentheses round sums.
 static void printDim(llvm::raw_ostream &os, AffineExpr dim, SymbolNames names, bool inProduct) {
   if (auto constant = dyn_cast<AffineConstantExpr>(dim)) {
@@ -85,7 +99,11 @@ static void printDim(llvm::raw_ostream &os, AffineExpr dim, SymbolNames names, b
            : binary.getKind() == AffineExprKind::Mul      ? "*"
            : binary.getKind() == AffineExprKind::FloorDiv ? "/"
                                                           : "%");
-    printDim(os, binary.getRHS(), names, !isSum);
+    bool isPlain =
+        isSum || isRightOperand(binary.getRHS(), names, binary.getKind() == AffineExprKind::Mul);
+    os << (isPlain ? "" : "(");
+    printDim(os, binary.getRHS(), names, !isSum && isPlain);
+    os << (isPlain ? "" : ")");
   }
   if (isSum && inProduct)
     os << ')';

@@ -47,6 +47,11 @@ TEST_F(Static, numbers) {
   EXPECT_EQ(value("len([1, 2, 3, 4][1:4:2])"), "the integer 2");
   EXPECT_EQ(value("(1, 2) == (1, 2) and f32 != f16 and None == None"), "true");
   EXPECT_EQ(value("N * 2 // 3"), "the dim N*2/3");
+  EXPECT_EQ(value("N / N"), "the integer 1");
+  EXPECT_EQ(value("12 // N"), "the dim 12/N");
+  EXPECT_EQ(value("12 // (N * 2)"), "the dim 12/(N*2)");
+  EXPECT_EQ(value("N * (12 // N)"), "the dim 12/N*N");
+  EXPECT_EQ(value("12 % (N + 1)"), "the dim 12%(N + 1)");
   EXPECT_EQ(value("N + 1 > N"), "true");
 }
 
@@ -57,8 +62,9 @@ TEST_F(Static, valueErrors) {
   EXPECT_EQ(value("N + 1.5"),
             "3:13: error: a dim combines with integers and dims, got the number 1.5\n");
   EXPECT_EQ(value("N // 0"),
-            "3:13: error: a dim is divided by a positive integer, got the integer 0\n");
-  EXPECT_EQ(value("N / N"), "3:13: error: a dim is divided by a positive integer, got the dim N\n");
+            "3:13: error: a dim is divided by what is 1 at least, got the integer 0\n");
+  EXPECT_EQ(value("7 / (N - 8)"), "3:13: error: a dim is divided by what is 1 at least, got the "
+                                  "dim N - 8, which may be less\n");
   EXPECT_EQ(value("N + \"a\""),
             "3:13: error: operator '+' takes tensors and numbers, got the string 'a'\n");
   EXPECT_EQ(value("\"a\" * 2"),

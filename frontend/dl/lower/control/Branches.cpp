@@ -271,14 +271,23 @@ Item ForwardLowering::chooseByTensor(const ConditionalExpr &expr, const Item &co
   return joined ? std::move(joined->front()).at(expr.loc) : poison(expr.loc);
 }
 
-/// Results of branches that nothing reads: of names that are assigned in each arm, and not used after it.
+/// Whether a size that is read is a dim of the result: `size(y, 0)` names it, and does not use y.
+static bool givesReadSize(Value result, ArrayRef<Symbol> symbols) {
+  return llvm::any_of(dl::getDims(cast<RankedTensorType>(result.getType())), [&](AffineExpr dim) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+    return symbol && symbols[symbol.getPosition()].isRead;
+  });
+}
+
+/// Drops the results of branches that nothing reads: names that each arm assigns, and no line after
+/// the branch uses.
 void ForwardLowering::dropUnusedResults(func::FuncOp function) {
   SmallVector<dl::IfOp> branches, empty;
   function.walk([&](dl::IfOp branch) { branches.push_back(branch); });
   for (dl::IfOp branch : llvm::reverse(branches)) { // what reads others before these
     llvm::BitVector unused(branch.getNumResults());
     for (OpResult result : branch.getResults())
-      if (result.use_empty())
+      if (result.use_empty() && !givesReadSize(result, model.symbols))
         unused.set(result.getResultNumber());
     if (unused.none())
       continue;

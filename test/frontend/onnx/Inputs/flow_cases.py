@@ -57,10 +57,11 @@ class Cases:
         self.cases = []
 
     def add(self, name, nodes, inputs, tensors, reference, runs, refused=(), not_imported=None, devices=CPU, opset=17, outputs=("y",),
-            options=(), within=1e-5):
+            options=(), within=1e-5, text=False):
         """`inputs`: (name, dtype, dims) each; `reference` gets the arrays of one of `runs` and returns an array for each output. `refused`:
-        pairs of arrays and a part of what the run says of them. `not_imported`: what the import says, or parts of it."""
-        self.cases.append((name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within))
+        pairs of arrays and a part of what the run says of them. `not_imported`: what the import says, or parts of it. `text`: it is imported
+        as text at each commit."""
+        self.cases.append((name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text))
 
     def run(self):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -71,7 +72,7 @@ class Cases:
         print(f"{sum(len(result) for result in results) - len(problems)} passed, {len(problems)} failed")
         sys.exit(len(problems) > 0)
 
-    def check(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within):
+    def check(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text):
         stem = os.path.join(self.folder, name)
         with open(stem + ".onnx", "wb") as out:
             out.write(model(nodes, [value(*one) for one in inputs], outputs, tensors, opset=opset))
@@ -84,7 +85,7 @@ class Cases:
         if done.returncode:
             return [f"{name}: {done.stderr}"]
         results = []
-        if (len(name) + TURN) % TEXT_TURNS == 0:
+        if text or (len(name) + TURN) % TEXT_TURNS == 0:
             results.append(self.check_text(name, stem, inputs, runs[0], reference, outputs, within))
         for given, sentence in [(one, None) for one in runs] + list(refused):
             arrays, words = saved(stem, inputs, given)

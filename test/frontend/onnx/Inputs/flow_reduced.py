@@ -74,6 +74,17 @@ for upper in (0, 1):
     case(f"triangle_{upper}", [node("Trilu", "x,k", "t", upper=upper), node("MatMul", "t,w")], [x("B", "N", 4), x(dtype="i64", name="k")], [reals("w", W)],
          lambda v, k, cut=np.triu if upper else np.tril: cut(v, k) @ W, [[rows(2, 3, 4), k] for k in (-5, -1, 0, 2, 9, 2**40, -2**40)], devices=BOTH)
 
+# Only the size of a tensor is read, which the text names by the tensor.
+fill = [node("ConstantOfShape", "s", "z"), node("Exp", "z")]
+case("count_alone", [node("Unique", "x", "u,f,w,k", sorted=1), node("Shape", "u", "s"), *fill], [x("N", "N")], [], lambda a: np.ones(len(np.unique(a))),
+     [[np.eye(k)] for k in (1, 2, 5)], text=True)
+case("branch_size", [node("If", "c", "t", then_branch=branch([node("Identity", "x", "a")], ("a",)), else_branch=branch([node("Identity", "v", "b")], ("b",))),
+                     node("Shape", "t", "s"), *fill], [x("N"), x("M", name="v"), c], [], lambda a, b, taken: np.ones(len(a if taken else b)),
+     [[rows(3), rows(5), taken] for taken in (True, False)], text=True)
+# A number is divided by a dim.
+case("quotient_by_dim", [node("Shape", "x", "d"), node("Mul", "d,two", "e"), node("Div", "nine,e", "q"), node("Mul", "q,d", "p"), node("Max", "p,two", "s"), *fill],
+     [x("N")], [ints("two", 2), ints("nine", 9)], lambda a: np.ones(max(9 // (2 * len(a)) * len(a), 2)), [[rows(k)] for k in (1, 2, 3, 4, 5, 9)], text=True)
+
 # --- Sequences ----------------------------------------------------------------------------------------------------------------------------
 
 for keeps in (0, 1):
