@@ -48,6 +48,11 @@ pair("margin_ranking_loss", "margin_ranking_loss(x0, x1, x2, margin=0.5)",
 pair("hinge_embedding_loss", "hinge_embedding_loss(x0, x1)", lambda x, t: F.hinge_embedding_loss(x, t), kinds={1: ("f32", SIGNS)})
 pair("cosine_embedding_loss", "cosine_embedding_loss(x0, x1, x2, margin=0.2)",
      lambda x, o, t: F.cosine_embedding_loss(x, o, t, margin=0.2), shapes=(("N", 5), ("N", 5), ("N",)), kinds={2: ("f32", SIGNS)})
+pair("hinge_embedding_loss", "hinge_embedding_loss(x0, x1)", lambda x, t: F.hinge_embedding_loss(x, t), kinds={1: ("ui8", [1, 255])},
+     note="u8")
+pair("cosine_embedding_loss", "cosine_embedding_loss(x0, x1, x2, margin=0.2)",
+     lambda x, o, t: F.cosine_embedding_loss(x, o, t, margin=0.2), shapes=(("N", 5), ("N", 5), ("N",)), kinds={2: ("ui8", [1, 255])},
+     note="u8")
 pair("soft_margin_loss", "soft_margin_loss(x0, x1)", lambda x, t: F.soft_margin_loss(x, t), kinds={1: ("f32", SIGNS)})
 pair("multilabel_soft_margin_loss", "multilabel_soft_margin_loss(x0, x1)", lambda x, t: F.multilabel_soft_margin_loss(x, t),
      kinds={1: ("f32", [0.0, 1.0])})
