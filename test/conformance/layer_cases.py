@@ -143,6 +143,7 @@ CASES = {
     "CrossEntropyLoss": [("", [(3, 4), ((3,), 4)]), ("label_smoothing=0.1", [(3, 4, 5), ((3, 5), 4)])],
     "SoftMarginLoss": [("", [(3, 4), (3, 4)])],
     "MultiLabelSoftMarginLoss": [("", [(3, 4), ((3, 4), 1.0)])],
+    "MultiLabelMarginLoss": [("", [(3, 4), ((3, 4), 4)]), ("reduction='none'", [(4,), ((4,), 4)])],
     "MultiMarginLoss": [("", [(3, 4), ((3,), 4)]), ("p=2, margin=0.5", [(3, 4), ((3,), 4)])],
     "PoissonNLLLoss": [("", [(3, 4), ((3, 4), 5.0)]), ("log_input=false, full=true", [((3, 4), 2.0), ((3, 4), 5.0)])],
     "GaussianNLLLoss": [("full=true", [(3, 4), (3, 4), ((3, 4), 1.0)])],

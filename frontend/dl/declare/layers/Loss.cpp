@@ -52,6 +52,10 @@ std::vector<LayerKind> lossLayers() {
        .function = "multilabel_soft_margin_loss",
        .schema = kWeighted,
        .call = kPair},
+      {.name = "MultiLabelMarginLoss",
+       .function = "multilabel_margin_loss",
+       .schema = kReduced,
+       .call = kPair},
       {.name = "MultiMarginLoss",
        .function = "multi_margin_loss",
        .schema = "(int p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, bool? "

@@ -56,6 +56,13 @@ pair("cosine_embedding_loss", "cosine_embedding_loss(x0, x1, x2, margin=0.2)",
 pair("soft_margin_loss", "soft_margin_loss(x0, x1)", lambda x, t: F.soft_margin_loss(x, t), kinds={1: ("f32", SIGNS)})
 pair("multilabel_soft_margin_loss", "multilabel_soft_margin_loss(x0, x1)", lambda x, t: F.multilabel_soft_margin_loss(x, t),
      kinds={1: ("f32", [0.0, 1.0])})
+# Classes before the first -1, some of them twice.
+CLASSES = {1: ("i64", [3, 0, -1, 2, 1, 1, 4, 0, 2, -1, 4, -1, 0, 1, -1])}
+pair("multilabel_margin_loss", "multilabel_margin_loss(x0, x1)", lambda x, t: F.multilabel_margin_loss(x, t), kinds=CLASSES)
+pair("multilabel_margin_loss", 'multilabel_margin_loss(x0, x1, reduction="none")',
+     lambda x, t: F.multilabel_margin_loss(x, t, reduction="none"), kinds=CLASSES, result=("N",), note="none")
+pair("multilabel_margin_loss", "multilabel_margin_loss(x0, x1)", lambda x, t: F.multilabel_margin_loss(x, t), kinds=CLASSES,
+     shapes=((5,), (5,)), note="no batch")
 pair("multi_margin_loss", "multi_margin_loss(x0, x1, p=2)", lambda x, t: F.multi_margin_loss(x, t, p=2),
      shapes=(("N", 5), ("N",)), kinds=FIVE)
 pair("poisson_nll_loss", "poisson_nll_loss(x0, x1, full=true)", lambda x, t: F.poisson_nll_loss(x, t, full=True),

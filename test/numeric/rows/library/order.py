@@ -23,6 +23,8 @@ each("nanmedian", lambda x: torch.nanmedian(x, 1)[0], "nanmedian(x0, 1)[0]", 0, 
 each("nansum", lambda x: torch.nansum(x, 1), "nansum(x0, 1)", 32, PLAIN, result=("N",))
 each("nanmean", lambda x: torch.nanmean(x, 1), "nanmean(x0, 1)", 32, PLAIN, result=("N",))
 pair("dist", "dist(x0, x1, 3)", lambda x, y: torch.dist(x, y, 3), count=128)
+pair("pdist", "pdist(x0)", torch.pdist, shapes=((7, 5),), result=(21,), count=64)
+pair("pdist", "pdist(x0, 1)", lambda x: torch.pdist(x, 1), shapes=((4, "N"),), result=(6,), note="p=1")
 BOUNDS = {0: ("f32", "normal")}
 for right in (False, True):
     said = str(right).lower()

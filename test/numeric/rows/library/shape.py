@@ -2,7 +2,7 @@
 import torch
 from torch.nn import functional as F
 
-from rows.library.called import moves
+from rows.library.called import moves, pair
 
 moves("ravel", "ravel(x0)", torch.ravel, [(3, "N")], ("N * 3",))
 moves("adjoint", "adjoint(x0)", lambda x: x.mT, [(2, 3, "N")], (2, "N", 3))
@@ -48,3 +48,7 @@ moves("empty_like", "empty_like(x0) + x0", lambda x: x, [("N",)], ("N",), dtypes
 moves("new_empty", "new_empty(x0, 3) + x0", lambda x: x, [(3,)], (3,), dtypes=("f32",))
 moves("repeat_interleave", "repeat_interleave(x0, 2)", lambda x: torch.repeat_interleave(x, 2), [("N", 3)], ("N * 6",), note="no dim")
 moves("atleast_2d", "atleast_2d(x0, x1)[1]", lambda x, y: torch.atleast_2d(x, y)[1], [(), ("N",)], (1, "N"), note="list")
+moves("upsample_nearest", "upsample_nearest(x0, scale_factor=2)", lambda x: F.interpolate(x.double(), scale_factor=2).to(x.dtype),
+      [(2, 3, "N", 4)], (2, 3, "N * 2", 8), dtypes=("f32", "f16"))
+pair("upsample_bilinear", "upsample_bilinear(x0, [5, 7])", lambda x: F.interpolate(x, [5, 7], mode="bilinear", align_corners=True),
+     shapes=((2, 3, "N", 4),), result=(2, 3, 5, 7))
