@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """PyTorch's own database of operators (op_db) and layers (module_db) over dlc: its samples, extreme values and the inputs that
-it refuses, against PyTorch in double precision.
+it refuses, against PyTorch in double precision; and functions of torchvision that choose boxes.
 
     run_opinfo.py                 the entries of the commit's turn, one in TURNS of all: on the CPU, some on the interpreter and
                                   on the emulated GPU, too
@@ -153,11 +153,13 @@ def main():
     from torch.testing._internal.common_modules import module_db
 
     import layers
+    import vision
     from samples import Samples
     from spelling import functions_of, name_of
     functions, known_layers = names("ops"), names("layers")
     entries = census(op_db, module_db, functions, known_layers)
     entries += [(info.name, info) for info in module_db if info.name.split(".")[-1] in known_layers]
+    entries += [(name, None) for name in vision.names()]
     if options.only:
         entries = [(name, op) for name, op in entries if {name, name.split("/")[0], name.split("/")[0].split(".")[-1],
                    *(functions_of(op, functions) if hasattr(op, "aliases") else [])} & set(options.only)]
@@ -170,7 +172,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         futures = collections.deque()
         for name, op in entries:
-            if hasattr(op, "module_cls"):
+            if op is None:
+                made = vision.cases_of(name, options.seed), []
+            elif hasattr(op, "module_cls"):
                 made = layers.cases_of(op, options.seed, samples.leave_out), []
             else:
                 made = samples.own(op) + samples.extreme(op), samples.errors(op)
