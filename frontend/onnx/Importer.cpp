@@ -433,12 +433,15 @@ mlir::Value Importer::outputNamed(StringRef name, Location loc) {
 bool Importer::finish(func::FuncOp function) {
   SmallVector<mlir::Value> results;
   SmallVector<DictionaryAttr> attributes;
+  StringRef lost;
   for (const ValueInfo &info : file.model().graph.outputs) {
     if (isNextOfState(info.name))
       continue;
     mlir::Value tensor = outputNamed(info.name, function.getLoc());
-    if (!tensor)
+    if (!tensor) {
+      lost = info.name;
       continue;
+    }
     auto type = llvm::cast<RankedTensorType>(tensor.getType());
     auto declared = elementType(info.dataType);
     if (info.kind == ValueInfo::tensor && declared &&
@@ -452,6 +455,9 @@ bool Importer::finish(func::FuncOp function) {
     error(states.empty() ? "the graph has no outputs; expected at least one"
                          : "each output is the next value of a state; expected one that is left");
   finishStates(function, results);
+  if (!lost.empty() && !errors && unsupported.empty())
+    error("output " + quote(lost) +
+          " was not imported, and no message says why, which is a bug of dlc; please report it");
   if (errors || !unsupported.empty())
     return false;
   function.setFunctionType(

@@ -275,6 +275,8 @@ private:
   unsigned trials = 0;         // steps of loops around the node whose ops may be dropped
   unsigned regions = 0;        // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
+  std::string
+      unexplained; // the first node that was not imported; each is reported by what it needs
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
   llvm::SmallVector<mlir::Operation *> variables; // the ops that make them
   unsigned calls = 0, symbolFailures = 0;

@@ -238,7 +238,8 @@ bool NodeImport::limitPart(AffineExpr end, int64_t most) {
     return symbol.value().isRead && end.isFunctionOfSymbol(symbol.index());
   });
   bool isComputed = dl::mentions(end, dl::computedSymbols(importer.module));
-  if (isRead || (isComputed && ends && ends->min < 0)) // from the end of the dim
+  // From the end of the dim, or cut at it.
+  if (isRead || (isComputed && (!ends || ends->min < 0 || ends->max > most)))
     return false;
   if (!dl::isCheckedWhenBound(dl::constantDim(most, context), end, importer.module))
     return limit(end, most);

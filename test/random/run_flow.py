@@ -94,8 +94,9 @@ def compare(case, folder, package, device):
             problems.append(f"{where} ended with {status}: {said[-400:]}")
             continue
         with np.load(results) as held:
-            # The text may rename an output: in the language an input's name is no output's.
-            for value, name, wanted, allowed in zip(case.model.outputs, held.files, expected, allowances, strict=True):
+            for value, wanted, allowed in zip(case.model.outputs, expected, allowances):
+                # In the text, an output that is an input has another name.
+                name = value.name if value.name in held else value.name + "_2"
                 problem = difference(case.model, value, held[name], wanted, allowed)
                 if problem:
                     problems.append(f"{where}, {value.name}: {problem}")

@@ -236,6 +236,18 @@ bool OpEmitter::limitComputed(RankedTensorType type) {
   return false;
 }
 
+bool OpEmitter::fits(RankedTensorType type, Location loc) {
+  OpDiagnostics diagnostics(builder.getContext(), {}, {});
+  while (!checkSize(type, symbols, loc, module)) {
+    if (!limitComputed(type)) {
+      sawTooLarge = true;
+      return false;
+    }
+    diagnostics.drop();
+  }
+  return true;
+}
+
 Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
                              ArrayRef<NamedAttribute> attributes,
                              ArrayRef<StringRef> operandNames) {

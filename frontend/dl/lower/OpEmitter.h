@@ -94,6 +94,9 @@ public:
   /// Makes symbols of `type` smaller that the model computes: larger ones are refused when they turn
   /// up. False where none is left.
   bool limitComputed(mlir::RankedTensorType type);
+  /// Whether a tensor of `type` is small enough, which may limit symbols that the model computes.
+  /// Reports an error at `loc` if not.
+  bool fits(mlir::RankedTensorType type, mlir::Location loc);
 
 private:
   mlir::Value fullOfDim(mlir::Location loc, mlir::AffineExpr dim, mlir::RankedTensorType type);

@@ -136,6 +136,13 @@ ExprPtr Parser::parseUnary() {
   auto unary = std::make_unique<UnaryExpr>(token.getLoc());
   unary->op = op;
   advance();
+  // -2^63 is an integer, though 2^63 is none.
+  if (op == UnaryOp::negate && at(Token::integer) && token.getSpelling() == "9223372036854775808") {
+    auto smallest = std::make_unique<IntegerExpr>(unary->loc);
+    smallest->value = std::numeric_limits<int64_t>::min();
+    advance();
+    return smallest;
+  }
   // `not` binds more loosely than comparisons, as in Python.
   unary->operand = op == UnaryOp::logicalNot ? parseOperators(kComparison) : parseUnary();
   if (!unary->operand)

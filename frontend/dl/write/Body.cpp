@@ -180,8 +180,10 @@ void Body::control(const Line &line) {
     text += indent + "}\n";
     return;
   case Line::Alias:
-    for (auto [result, value] : llvm::zip_equal(line.results, line.aliased))
-      names[result] = names[value];
+    for (auto [result, value] : llvm::zip_equal(line.results, line.aliased)) {
+      std::string name = names.lookup(value); // a copy: the next line may move the map
+      names[result] = std::move(name);
+    }
     return;
   case Line::Assign:
     return assign(line);

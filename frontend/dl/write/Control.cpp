@@ -95,22 +95,14 @@ Pieces Reader::sizeOfCall(Operation &op) {
 void Reader::readPart(dl::PartOp part) {
   if (readOfCount(part))
     return; // a part of the call that makes it
-  AffineExpr start = part.getStart().getResult(0), length = part.getLength().getResult(0);
-  bool isHead = dl::isConstant(start, 0);
-  Line &line = add(Line::Plain, isHead ? "head" : "narrow");
+  Line &line = add(Line::Plain, "narrow");
   line.results.push_back(part.getY());
-  append(line.pieces, line.function + "(");
+  append(line.pieces, "narrow(");
   append(line.pieces, tensor(part.getX()));
-  if (isHead) {
-    append(line.pieces, ", scalar_tensor(");
-    append(line.pieces, dim(length));
-    append(line.pieces, ", dtype=i64), " + Twine(part.getDim()) + ")");
-    return;
-  }
   append(line.pieces, ", " + Twine(part.getDim()) + ", ");
-  append(line.pieces, dim(start));
+  append(line.pieces, dim(part.getStart().getResult(0)));
   append(line.pieces, ", ");
-  append(line.pieces, dim(length));
+  append(line.pieces, dim(part.getLength().getResult(0)));
   append(line.pieces, ")");
 }
 
@@ -149,6 +141,16 @@ Line &Reader::defineSize(unsigned symbol, StringRef function, Pieces pieces) {
   return line;
 }
 
+bool Reader::isNamed(AffineExpr dim) {
+  bool isNamed = true;
+  dim.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    isNamed &= !symbol || !counted.test(symbol.getPosition()) ||
+               sizes.contains(symbol.getPosition()) || counts.contains(symbol.getPosition());
+  });
+  return isNamed;
+}
+
 /// Defines the derived symbols of which all parts are known by now.
 void Reader::defineDerived() {
   auto symbols = dl::symbolsOf(module);
@@ -156,13 +158,7 @@ void Reader::defineDerived() {
     if (!symbol.isDerived() || !counted.test(position) || sizes.contains(position))
       continue;
     bool isKnown = true;
-    dl::forEachDim(symbol.getDerived(), [&](AffineExpr dim) {
-      dim.walk([&](AffineExpr part) {
-        auto inner = dyn_cast<AffineSymbolExpr>(part);
-        isKnown &=
-            !inner || !counted.test(inner.getPosition()) || sizes.contains(inner.getPosition());
-      });
-    });
+    dl::forEachDim(symbol.getDerived(), [&](AffineExpr dim) { isKnown &= isNamed(dim); });
     if (!isKnown)
       continue;
     Pieces pieces;
@@ -222,6 +218,77 @@ void Reader::readIf(dl::IfOp branch) {
   add(Line::End);
 }
 
+Pieces Reader::withoutRows(Value gathered) {
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(gathered.getType()));
+  AffineExpr none = dl::constantDim(0, module.getContext());
+  dims.front() = none;
+  for (AffineExpr &dim : MutableArrayRef(dims).drop_front())
+    if (dim == none || !isNamed(dim)) { // which the language lets grow
+      dim = none;
+      takesSizes.insert(gathered);
+    }
+  Pieces pieces;
+  append(pieces, "zeros(");
+  append(pieces, this->dims(dims, "size"));
+  append(pieces, ", dtype=" + dtypeText(gathered.getType()) + ")");
+  return pieces;
+}
+
+Pieces Reader::withRow(Value gathered, Value row) {
+  const Piece all{Piece::Value, {}, 0, gathered};
+  Pieces pieces;
+  append(pieces, "cat([");
+  if (takesSizes.contains(gathered)) {
+    append(pieces, "reshape(");
+    pieces.push_back(all);
+    append(pieces, ", [size(");
+    pieces.push_back(all);
+    append(pieces, ", 0)");
+    for (AffineExpr dim : dl::getDims(cast<RankedTensorType>(row.getType()))) {
+      append(pieces, ", ");
+      append(pieces, this->dim(dim));
+    }
+    append(pieces, "])");
+  } else {
+    pieces.push_back(all);
+  }
+  append(pieces, ", unsqueeze(");
+  dl::Dims held = dl::getDims(cast<RankedTensorType>(gathered.getType()));
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(row.getType()));
+  bool isSame = takesSizes.contains(gathered) || ArrayRef(held).drop_front() == ArrayRef(dims);
+  append(pieces, isSame ? "" : "expect_dims(");
+  append(pieces, tensor(row));
+  if (!isSame) {
+    append(pieces, ", ");
+    append(pieces, this->dims(ArrayRef(held).drop_front(), "size"));
+    append(pieces, ")");
+  }
+  append(pieces, ", 0)], 0)");
+  return pieces;
+}
+
+Pieces Reader::withDims(Value gathered) {
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(gathered.getType()));
+  if (!isNamed(dims.front()) && !takesSizes.contains(gathered))
+    return {};
+  Pieces pieces;
+  const Piece all{Piece::Value, {}, 0, gathered};
+  append(pieces, "expect_dims(");
+  pieces.push_back(all);
+  for (auto [position, dim] : llvm::enumerate(dims)) {
+    append(pieces, position ? ", " : ", [");
+    if (isNamed(dim)) {
+      append(pieces, this->dim(dim));
+      continue;
+    }
+    append(pieces, "size(");
+    pieces.push_back(all);
+    append(pieces, ", " + Twine(position) + ")");
+  }
+  append(pieces, "])");
+  return pieces;
+}
+
 void Reader::readWhile(dl::WhileOp loop) {
   // Values of the loop's own: what it carries, what it gathers, its step, and whether it goes on.
   Line end;
@@ -237,14 +304,8 @@ void Reader::readWhile(dl::WhileOp loop) {
   for (auto [argument, initial] : llvm::zip_equal(loop.getCarried(), loop.getInitial()))
     set(argument, tensor(initial), "loop");
   ResultRange gathered = loop.getResults().drop_front(loop.getInitial().size());
-  for (Value result : gathered) {
-    dl::Dims dims = dl::getDims(cast<RankedTensorType>(result.getType()));
-    dims.front() = dl::constantDim(0, module.getContext());
-    Pieces empty = text("zeros(");
-    append(empty, this->dims(dims, "size"));
-    append(empty, ", dtype=" + dtypeText(result.getType()) + ")");
-    set(result, empty, "all");
-  }
+  for (Value result : gathered)
+    set(result, withoutRows(result), "all");
   Operation *yield = loop.getBodyBlock().getTerminator();
   Value goesOn = loop.getGoesOn();
   if (countsSteps)
@@ -289,14 +350,8 @@ void Reader::readWhile(dl::WhileOp loop) {
   for (auto [argument, value] : llvm::zip_equal(loop.getCarried(), loop.getNext()))
     if (argument != value)
       also(argument, tensor(value));
-  for (auto [result, value] : llvm::zip_equal(gathered, loop.getGathered())) {
-    Pieces more = text("cat([");
-    more.push_back({Piece::Value, {}, 0, result});
-    append(more, ", unsqueeze(");
-    append(more, tensor(value));
-    append(more, ", 0)], 0)");
-    also(result, more);
-  }
+  for (auto [result, value] : llvm::zip_equal(gathered, loop.getGathered()))
+    also(result, withRow(result, value));
   if (countsSteps) {
     Pieces more{{Piece::Value, {}, 0, step}};
     append(more, " + 1");
@@ -311,18 +366,9 @@ void Reader::readWhile(dl::WhileOp loop) {
     after.results.push_back(result);
     after.aliased.push_back(argument);
   }
-  // As many as steps, where their number is known before.
-  for (Value result : gathered) {
-    dl::Dims dims = dl::getDims(cast<RankedTensorType>(result.getType()));
-    if (dl::mentions(dims.front(), counted))
-      continue;
-    Pieces whole = text("expect_dims(");
-    whole.push_back({Piece::Value, {}, 0, result});
-    append(whole, ", ");
-    append(whole, this->dims(dims, "size"));
-    append(whole, ")");
-    set(result, whole, "all");
-  }
+  for (Value result : gathered)
+    if (Pieces whole = withDims(result); !whole.empty())
+      set(result, whole, "all");
 }
 
 } // namespace dlc::onnx

@@ -17,6 +17,7 @@ struct Reader {
   llvm::SmallBitVector counted = symbolsOfData(module);
   llvm::DenseMap<unsigned, mlir::Value> counts = countsOf(module);
   llvm::DenseMap<unsigned, Pieces> sizes{}; // of symbols that are read
+  llvm::DenseSet<mlir::Value> takesSizes{}; // what loops gather whose dims their steps know
   mlir::Operation *reading = nullptr;       // null: the end
 
   void read(mlir::Operation &op);
@@ -41,11 +42,19 @@ struct Reader {
   Pieces sizeOfCall(mlir::Operation &op);
   /// Adds a line that gives a symbol its name.
   Line &defineSize(unsigned symbol, llvm::StringRef function, Pieces pieces);
+  /// Whether each symbol of `dim` has a name by now.
+  bool isNamed(mlir::AffineExpr dim);
   void defineDerived();
   Pieces definition(mlir::Attribute part);
   void readPart(dl::PartOp part);
   void readIf(dl::IfOp branch);
   void readWhile(dl::WhileOp loop);
+  /// What a loop gathers, before its first step: dims that have no name yet are 0.
+  Pieces withoutRows(mlir::Value gathered);
+  /// The tensor with one more row at the end. Dims that only the steps know are those of the row.
+  Pieces withRow(mlir::Value gathered, mlir::Value row);
+  /// The tensor after the loop, with the dims that have a name; empty where the loop gives it these.
+  Pieces withDims(mlir::Value gathered);
   void readBlock(mlir::Block &block);
   Line &add(Line::Kind kind, llvm::StringRef function = {});
   void declareWeights(const Pieces &pieces, const Line &line);

@@ -174,8 +174,18 @@ bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condi
                      "; dlc takes loops that keep rank and dtype");
     return mlir::Value();
   };
-  return frontend::Regions(*emitter, builder, symbols, module)
-      .buildWhile(node.loc, trips, condition, initial, buildStep, beginAgain, results);
+  std::string problem; // of the loop itself: nodes of its body have reported theirs
+  size_t before = errors;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error || errors != before)
+      return failure();
+    problem = diagnostic.str();
+    return success();
+  });
+  bool isBuilt =
+      frontend::Regions(*emitter, builder, symbols, module)
+          .buildWhile(node.loc, trips, condition, initial, buildStep, beginAgain, results);
+  return isBuilt || (!problem.empty() && node.fail(problem));
 }
 
 bool Importer::importWhile(NodeImport &node, Loop &loop) {

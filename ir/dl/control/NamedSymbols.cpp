@@ -29,6 +29,9 @@ void forEachSymbol(Operation *op, ArrayRef<dl::SymbolAttr> symbols,
         dl::forEachDim(derived, ofDim);
     });
   };
+  if (auto call = dyn_cast<dl::CallOp>(op))
+    for (int64_t symbol : call.getNumbers())
+      ofDim(getAffineSymbolExpr(symbol, op->getContext()));
   AttrTypeWalker walker;
   walker.addWalk([&](RankedTensorType type) {
     for (AffineExpr dim : dl::getDims(type))

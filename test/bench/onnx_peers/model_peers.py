@@ -15,7 +15,9 @@ try:
     import onnxruntime
 
     from cpu_peers import milliseconds, run_bench
-    from runtime_session import Refused, Session
+
+    sys.path.insert(0, os.path.join(run_bench.BUILD, "python"))
+    import dlc
 except ImportError as error:
     sys.exit(f"error: {error.name} is not installed; this needs a Python with: pip install numpy onnx onnxruntime\n"
              "(DLC_PEERS_PYTHON=/path/to/python tools/scripts/bench models)")
@@ -94,20 +96,19 @@ def measure(path, options, outcome):
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads, settings.inter_op_num_threads, settings.log_severity_level = options.threads, 1, 4
     theirs = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
-    library = os.path.join(run_bench.BUILD, "lib", "libdlc_runtime.so")
     random, shown = np.random.default_rng(0), 0
-    with Session(library, package, "cpu", threads=options.threads) as ours:
+    with dlc.load(package, device="cpu", threads=options.threads) as ours:
         for sizes in SIZES:
             inputs, expected = taken_by(theirs, sizes, random)
             if expected is None:
                 continue
             try:
                 results = ours.run(inputs)
-            except Refused as problem:
+            except dlc.Error as problem:
                 outcome.refused += 1
                 print(f"  {name:50s} {sizes} refused: {problem}")
                 return
-            worst = max(difference(results[value.name][1], one) for value, one in zip(theirs.get_outputs(), expected))
+            worst = max(difference(results[value.name], one) for value, one in zip(theirs.get_outputs(), expected))
             outcome.taken += worst <= TOLERANCE
             outcome.differ += worst > TOLERANCE
             times = {"dlc": float("inf"), "theirs": float("inf")}

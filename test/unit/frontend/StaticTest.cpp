@@ -47,6 +47,7 @@ TEST_F(Static, numbers) {
   EXPECT_EQ(value("len([1, 2, 3, 4][1:4:2])"), "the integer 2");
   EXPECT_EQ(value("(1, 2) == (1, 2) and f32 != f16 and None == None"), "true");
   EXPECT_EQ(value("N * 2 // 3"), "the dim N*2/3");
+  EXPECT_EQ(value("-9223372036854775808 + 1"), "the integer -9223372036854775807");
   EXPECT_EQ(value("N / N"), "the integer 1");
   EXPECT_EQ(value("12 // N"), "the dim 12/N");
   EXPECT_EQ(value("12 // (N * 2)"), "the dim 12/(N*2)");

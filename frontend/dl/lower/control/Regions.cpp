@@ -165,7 +165,10 @@ bool Regions::resultTypes(Location loc, const Body &body, Value trips, bool hasC
       dims.push_back(isInside(dim, body.firstSymbol) ? readDim(loc, "loop_dim", {dim}) : dim);
     if (llvm::is_contained(dims, AffineExpr()))
       return false;
-    outside.push_back(dl::makeTensor(dims, type.getElementType()));
+    auto result = dl::makeTensor(dims, type.getElementType());
+    if (!emitter.fits(result, loc))
+      return false;
+    outside.push_back(result);
   }
   return true;
 }

@@ -81,6 +81,24 @@ case("count_alone", [node("Unique", "x", "u,f,w,k", sorted=1), node("Shape", "u"
 case("branch_size", [node("If", "c", "t", then_branch=branch([node("Identity", "x", "a")], ("a",)), else_branch=branch([node("Identity", "v", "b")], ("b",))),
                      node("Shape", "t", "s"), *fill], [x("N"), x("M", name="v"), c], [], lambda a, b, taken: np.ones(len(a if taken else b)),
      [[rows(3), rows(5), taken] for taken in (True, False)], text=True)
+# A branch reads the size of what two branches before it give.
+case("branch_of_size", [node("If", "c", "t", then_branch=branch([node("Exp", "x", "a")], ("a",)), else_branch=branch([node("Identity", "v", "b")], ("b",))),
+                        node("If", "c", "s", then_branch=branch([node("Less", "t,x", "a")], ("a",)), else_branch=branch([node("Identity", "p", "b")], ("b",))),
+                        node("If", "d", "y", then_branch=branch([node("Shape", "s", "a")], ("a",)), else_branch=branch([node("Identity", "n", "b")], ("b",)))],
+     [x("N"), x("M", name="v"), x("K", dtype="bool", name="p"), c, x(dtype="bool", name="d"), n1], [],
+     lambda a, b, p, first, second, k: np.array([len(a if first else p)]) if second else k,
+     [[rows(3), rows(5), [1, 0], first, second, [7]] for first in (True, False) for second in (True, False)], text=True)
+# Steps gather rows whose other dims they alone know, and rows without elements.
+case("loop_row_sizes", [node("Loop", "n,,x", "h,y", body=body([node("Slice", "h,zero,two,zero", "h1"), node("Identity", "h1", "row"), node("Identity", "go", "on")],
+                                                              ("h",), ("on", "h1", "row")))],
+     [x("N", "M"), n], [ints("zero", 0), ints("two", 2)], lambda a, k: np.stack([a[:2]] * k), [[rows(2, 3), k] for k in (1, 3)], text=True)
+case("loop_empty_rows", [node("Slice", "x,zero,zero,zero", "e"), node("Loop", "n,,x", "h,y", body=body([node("Exp", "h", "h1"), node("Identity", "e", "row"),
+                                                                                                       node("Identity", "go", "on")], ("h",), ("on", "h1", "row")))],
+     [x("N", "M"), n], [ints("zero", 0)], lambda a, k: np.zeros((k, 0, a.shape[1])), [[rows(2, 3), k] for k in (0, 1, 3)], text=True)
+# The number of steps is a size, which the text need not check again.
+case("loop_sized", [node("NonZero", "x", "z"), node("Size", "z", "l"), node("Loop", "l,,x", "h,g", body=body([node("Add", "h,h", "h1"), node("Identity", "i", "row"),
+                                                                                                             node("Identity", "go", "on")], ("h",), ("on", "h1", "row"))),
+                    node("Gather", "x,g"), ], [x("N")], [], lambda a: a[np.arange(np.count_nonzero(a))], [[[1, 0, 2]], [[0, 0]], [rows(5)]], text=True)
 # A number is divided by a dim.
 case("quotient_by_dim", [node("Shape", "x", "d"), node("Mul", "d,two", "e"), node("Div", "nine,e", "q"), node("Mul", "q,d", "p"), node("Max", "p,two", "s"), *fill],
      [x("N")], [ints("two", 2), ints("nine", 9)], lambda a: np.ones(max(9 // (2 * len(a)) * len(a), 2)), [[rows(k)] for k in (1, 2, 3, 4, 5, 9)], text=True)
