@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
 
-TARGETS = {"dl": 4096, "onnx": 4096, "safetensors": 4096, "npy": 4096, "tokenizer": 8192, "model": 22000}  # the longest input
+TARGETS = {"dl": 4096, "onnx": 4096, "safetensors": 4096, "npy": 4096, "tokenizer": 8192, "model": 32000}  # the longest input
 TIMEOUT, MEMORY = 20, 512
 TOKENIZERS = os.path.join(ROOT, "test", "unit", "tools", "text", "tokenizers")
 
@@ -37,7 +37,8 @@ def compile_seeds(folder):
     small, tiny = (os.path.join(ROOT, "test", *parts) for parts in (("package", "small.dl"), ("tools", "Inputs", "tiny.dl")))
     seeds = os.path.join(folder, "seeds")
     os.makedirs(seeds)
-    for name, arguments in (("tiny", (tiny, "--target", "cpu")), ("both", (tiny,)),
+    flow = os.path.join(HERE, "corpus", "dl", "flow.dl")
+    for name, arguments in (("tiny", (tiny, "--target", "cpu")), ("both", (tiny,)), ("flow", (flow, "--target", "cpu")),
                             ("small", (small, "--target", "cpu", "--weights", path))):
         subprocess.run([dlc, "compile", *arguments, "-o", os.path.join(seeds, name)], check=True)
     return seeds
@@ -48,7 +49,8 @@ def onnx_seeds(folder):
     inputs, seeds = os.path.join(ROOT, "test", "frontend", "onnx", "Inputs"), os.path.join(folder, "onnx-seeds")
     os.makedirs(seeds)
     subprocess.run([sys.executable, os.path.join(inputs, "models.py"), seeds], check=True)
-    subprocess.run([sys.executable, os.path.join(inputs, "messages.py"), seeds, "--write"], check=True)
+    for script in ("messages.py", "flow_reduced.py", "flow_values.py"):
+        subprocess.run([sys.executable, os.path.join(inputs, script), seeds, "--write"], check=True)
     for name in os.listdir(seeds):
         path = os.path.join(seeds, name)
         if not name.endswith(".onnx") or os.path.getsize(path) > TARGETS["onnx"]:

@@ -27,7 +27,7 @@ UNREACHED = {
         "zlib cannot start: out of memory": "it asks for a few KiB, where all before it got its memory",
     },
     "frontend/onnx/Importer.cpp": {
-        " was not imported, and no message says why, which is a bug of dlc; please report it":
+        "was not imported, and no message says why, which is a bug of dlc; please report it":
             "our own bug, looked for in release builds too, since the model would lose outputs",
     },
     "runtime/core/api/Api.cpp": {

@@ -64,6 +64,10 @@ class Cases:
         self.cases.append((name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text))
 
     def run(self):
+        if "--write" in sys.argv:  # as seeds of a fuzzer
+            for case in self.cases:
+                self.write(*case)
+            return
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda case: self.check(*case), self.cases))
         problems = [problem for result in results for problem in result if problem]
@@ -72,10 +76,14 @@ class Cases:
         print(f"{sum(len(result) for result in results) - len(problems)} passed, {len(problems)} failed")
         sys.exit(len(problems) > 0)
 
-    def check(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text):
+    def write(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, *_):
         stem = os.path.join(self.folder, name)
         with open(stem + ".onnx", "wb") as out:
             out.write(model(nodes, [value(*one) for one in inputs], outputs, tensors, opset=opset))
+        return stem
+
+    def check(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text):
+        stem = self.write(name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs)
         targets = "cpu" if devices == CPU else "cpu,cuda"
         done = command("compile", stem + ".onnx", "--target", targets, "-o", stem + ".bin", *options)
         if not_imported:
