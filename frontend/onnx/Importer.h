@@ -161,6 +161,8 @@ private:
                                                 llvm::ArrayRef<Value> given);
   bool importIf(NodeImport &node);
   bool importBranches(NodeImport &node, const Graph *const branches[2]);
+  bool yieldEither(NodeImport &node, dl::IfOp draft, Value *const sides[2],
+                   llvm::SmallVector<mlir::Value> yielded[2]);
   bool importAssumed(NodeImport &node, const Graph &branch, mlir::AffineExpr truth);
   mlir::RankedTensorType typeOfEither(NodeImport &node, mlir::Value a, mlir::Value b,
                                       size_t firstSymbol);

@@ -65,6 +65,29 @@ static bool isTruth(mlir::Value value) {
   return type.getElementType().isInteger(1) && type.hasStaticShape() && type.getNumElements() == 1;
 }
 
+static bool isEmptyList(const Value &value) {
+  return value.sequence && value.sequence->isListed() && value.sequence->elements.empty();
+}
+
+/// Lets both branches give one of their results. A sequence without elements has the kind that the
+/// other branch gives.
+bool Importer::yieldEither(NodeImport &node, dl::IfOp draft, Value *const sides[2],
+                           SmallVector<mlir::Value> yielded[2]) {
+  Sequence kind;
+  int first = isEmptyList(*sides[0]) ? 1 : 0;
+  for (int side : {first, 1 - first}) {
+    RegionScope scope(*emitter, builder, &draft->getRegion(side).front());
+    llvm::SaveAndRestore inside(regions, regions + 1);
+    if (!flatten(node, *sides[side], kind.data ? &kind : nullptr, yielded[side]))
+      return false;
+    if (side == first && sides[side]->sequence) {
+      kind.data = yielded[side].end()[-2];
+      kind.shapes = yielded[side].back();
+    }
+  }
+  return true;
+}
+
 /// The results of an If that are wanted, of a condition that the running model computes.
 bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) {
   Item condition = node.reshape(node.tensor(0), {});
@@ -94,12 +117,23 @@ bool Importer::importBranches(NodeImport &node, const Graph *const branches[2]) 
     auto found = importGraph(*branches[i], held, {});
     if (!found)
       return false;
-    for (size_t position : wanted) {
-      if (!flatten(node, (*found)[position], nullptr, yielded[i]))
-        return false;
-    }
-    dl::YieldOp::create(builder, node.loc, yielded[i]);
     known[i] = std::move(*found);
+  }
+  SmallVector<size_t> noElements; // what is a sequence without elements, whichever branch is taken
+  for (size_t position : wanted) {
+    Value *sides[] = {&known[0][position], &known[1][position]};
+    if (isEmptyList(*sides[0]) && isEmptyList(*sides[1]))
+      noElements.push_back(position);
+    else if (!yieldEither(node, draft, sides, yielded))
+      return false;
+  }
+  llvm::erase_if(wanted, [&](size_t p) { return llvm::is_contained(noElements, p); });
+  for (size_t position : noElements)
+    node.setValue(position, known[0][position]);
+  for (int i = 0; i < 2; ++i) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&draft->getRegion(i).front());
+    dl::YieldOp::create(builder, node.loc, yielded[i]);
   }
   if (yielded[0].size() != yielded[1].size())
     return node.fail("one of its branches gives a sequence where the other one gives a tensor");

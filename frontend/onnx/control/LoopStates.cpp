@@ -109,7 +109,7 @@ bool Importer::findKinds(NodeImport &node, Loop &loop) {
   for (size_t i = 0; results && i < loop.states; ++i) {
     Value &value = (*results)[1 + i];
     bool isWritten = loop.uses[i] == StateUse::Written;
-    if (!value.sequence && !isWritten)
+    if (!loop.isCarried(i) || (!value.sequence && !isWritten))
       continue;
     SmallVector<mlir::Value> tensors;
     if (!flatten(node, value, nullptr, tensors))

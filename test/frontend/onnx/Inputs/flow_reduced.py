@@ -110,6 +110,18 @@ for keeps in (0, 1):
                                       node("Exp", "e")],
          [x(3, "N"), at], [], lambda v, k, keeps=keeps: (np.exp(v[:, [k]] if keeps else v[:, k]), v.shape[1]), [[rows(3, t), k] for t in (1, 5) for k in (0, -1)],
          outputs=("y", "l"))
+# A branch without elements has the kind of the other branch, and a state that nothing is put into needs none.
+none, empty = node("SequenceEmpty", "", "none"), branch([node("Identity", "none", "b")], ("b",))
+case("branch_empty", [none, node("If", "c", "q", then_branch=branch([node("SequenceConstruct", "x,x", "a")], ("a",)), else_branch=empty), node("SequenceLength", "q", "l"),
+                      node("SequenceInsert", "q,x", "r"), node("ConcatFromSequence", "r", axis=0)],
+     [x("N", 4), c], [], lambda a, taken: (np.concatenate([a] * (3 if taken else 1)), 2 * taken), [[rows(3, 4), taken] for taken in (True, False)], outputs=("y", "l"))
+case("branches_empty", [none, node("If", "c", "q", then_branch=empty, else_branch=empty), node("SequenceLength", "q", "l"), node("SequenceInsert", "q,x", "r"),
+                        node("ConcatFromSequence", "r", axis=0)],
+     [x("N", 4), c], [], lambda a, taken: (a, 0), [[rows(3, 4), taken] for taken in (True, False)], outputs=("y", "l"))
+case("loop_keeps_empty", [none, node("Loop", "n,,none,none", "q,r", body=body([node("SequenceInsert", "s,x", "t"), node("Identity", "u", "v"), node("Identity", "go", "on")],
+                                                                              ("s", "u"), ("on", "t", "v"))),
+                          node("SequenceLength", "r", "l"), node("SequenceInsert", "q,x", "p"), node("ConcatFromSequence", "p", axis=0)],
+     [x("N", 4), n], [], lambda a, k: (np.concatenate([a] * (k + 1)), 0), [[rows(2, 4), k] for k in (0, 1, 3)], outputs=("y", "l"))
 # The first element decides what the sequence holds.
 case("insert_first", [node("SequenceEmpty", "", "none"), node("SequenceInsert", "none,x,at", "q"), node("SequenceInsert", "q,v,at", "r"), node("ConcatFromSequence", "r", axis=0)],
      [x("N", 4), x("M", 4, name="v"), at], [], lambda a, b, k: np.concatenate([b, a]), [[rows(2, 4), rows(3, 4), 0]])
