@@ -176,8 +176,6 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
 }
 
 void Importer::declareInitializers(const Graph &graph, Frame &frame) {
-  if (graph.hasSparse)
-    unsupported.push_back("the graph has sparse initializers; dlc takes dense ones");
   for (const Tensor &tensor : graph.initializers) {
     Value &value = frame.values[tensor.name];
     if (value.stored)

@@ -190,10 +190,7 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
   StringAttr path =
       options.withoutWeights ? StringAttr() : text(isPlain ? elements->file : file.path().str());
   // What is encoded in the file is found there again by the place of its message.
-  StringAttr source = isPlain || options.withoutWeights
-                          ? StringAttr()
-                          : text(std::to_string(file.offsetOf(tensor)) + ":" +
-                                 std::to_string(tensor.message.size()));
+  StringAttr source = isPlain || options.withoutWeights ? StringAttr() : text(file.placeOf(tensor));
   std::string hash = options.withoutWeights || options.withoutHashes
                          ? std::string()
                          : frontend::hashOf(elements->bytes);

@@ -15,9 +15,12 @@ namespace dlc::onnx {
 static bool buildConstant(NodeImport &node) {
   Value &output = node.frame.values[node.node.outputs[0]];
   Builder &builder = node.builder;
-  if (const Attribute *attribute = node.attribute("value")) {
+  for (StringRef name : {"value", "sparse_value"}) {
+    const Attribute *attribute = node.attribute(name);
+    if (!attribute)
+      continue;
     if (!attribute->tensor)
-      return node.fail("its attribute 'value' is no tensor");
+      return node.fail("its attribute " + frontend::quote(name) + " is no tensor");
     output.stored = attribute->tensor.get();
     output.name = node.frame.prefix + node.node.outputs[0].str();
     return true;
@@ -43,7 +46,7 @@ static bool buildConstant(NodeImport &node) {
     addIntegers(integers->integers);
     known.shape = {static_cast<int64_t>(integers->integers.size())};
   } else {
-    return node.unsupported("it holds a string or a sparse tensor", "; dlc takes dense numbers");
+    return node.unsupported("it holds strings", "; dlc takes numbers");
   }
   if (known.numbers.size() > Known::kMaxElements)
     return node.unsupported("it lists " + llvm::Twine(known.numbers.size()) + " numbers",

@@ -8,6 +8,7 @@
 #include "frontend/onnx/read/Wire.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -225,6 +226,55 @@ Expected<Elements> ModelFile::packedElements(const Tensor &tensor, Elements elem
   return std::move(elements);
 }
 
+Expected<Elements> ModelFile::denseElements(const Tensor &tensor, Elements elements,
+                                            uint64_t size) {
+  constexpr uint64_t kMostBytes = uint64_t(1) << 32; // a few bytes of a file can ask for any number
+  if (size > kMostBytes)
+    return createStringError("it is sparse and has " + Twine(size) +
+                             " bytes with its zeros; dlc takes " + Twine(kMostBytes));
+  auto values = this->elements(tensor.parts[0]);
+  if (!values)
+    return values.takeError();
+  auto places = this->elements(tensor.parts[1]);
+  if (!places)
+    return places.takeError();
+  size_t count = values->count(), rank = elements.shape.size();
+  bool isFlat = places->shape.size() == 1; // one number for each element, or one for each dim of it
+  if (places->type != ElementType::i64 || places->count() != count * (isFlat ? 1 : rank) ||
+      (!isFlat && (places->shape.size() != 2 || places->shape[1] != static_cast<int64_t>(rank))))
+    return createStringError("it is sparse: its " + Twine(count) + " elements have places of " +
+                             frontend::describe(places->type, places->shape) + "; expected i64[" +
+                             Twine(count) + "] or i64[" + Twine(count) + "," + Twine(rank) + "]");
+  unsigned width = sizeOf(elements.type);
+  elements.owned.resize(size);
+  const uint8_t *place = places->bytes.data();
+  auto next = [&](int64_t limit) {
+    auto index = static_cast<int64_t>(support::endian::read64le(place));
+    place += 8;
+    return index >= 0 && index < limit ? std::optional(index) : std::nullopt;
+  };
+  int64_t last = -1;
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<int64_t> at =
+        isFlat ? next(static_cast<int64_t>(size / width)) : std::optional<int64_t>(0);
+    for (size_t dim = 0; !isFlat && dim < rank; ++dim) {
+      auto index = next(elements.shape[dim]);
+      at = at && index ? std::optional(*at * elements.shape[dim] + *index) : std::nullopt;
+    }
+    if (!at)
+      return createStringError("it is sparse: the place of its element " + Twine(i) +
+                               " is outside of " +
+                               frontend::describe(elements.type, elements.shape));
+    if (*at <= last)
+      return createStringError("it is sparse: its element " + Twine(i) + " is not after element " +
+                               Twine(i - 1) + "; expected each place once, in ascending order");
+    last = *at;
+    std::copy_n(values->bytes.data() + i * width, width, elements.owned.data() + *at * width);
+  }
+  elements.bytes = elements.owned;
+  return std::move(elements);
+}
+
 Expected<Elements> ModelFile::elements(const Tensor &tensor) {
   auto type = elementType(tensor.dataType);
   if (!type)
@@ -235,6 +285,8 @@ Expected<Elements> ModelFile::elements(const Tensor &tensor) {
   if (!size)
     return createStringError("its dims are negative or too large: " +
                              frontend::describe(*type, elements.shape));
+  if (!tensor.parts.empty())
+    return denseElements(tensor, std::move(elements), *size);
   if (tensor.isSegmented)
     return createStringError("it is cut into segments, which no exporter writes");
   if (packedBits(*type))
@@ -266,17 +318,25 @@ Expected<Elements> ModelFile::elements(const Tensor &tensor) {
   return std::move(elements);
 }
 
-Expected<std::vector<uint8_t>> readTensorAt(StringRef path, uint64_t offset, uint64_t size) {
+Expected<std::vector<uint8_t>> readTensorAt(StringRef path, StringRef place) {
+  uint64_t offset = 0, size = 0;
+  auto [begin, rest] = place.split(':');
+  auto [length, kind] = rest.split(':');
+  if (begin.getAsInteger(10, offset) || length.getAsInteger(10, size))
+    return createStringError("the weight does not say where in " + quote(path) +
+                             " it is; import the model again");
   auto buffer = frontend::mapFile(path);
   if (!buffer)
     return buffer.takeError();
   if (offset > (*buffer)->getBufferSize() || size > (*buffer)->getBufferSize() - offset)
     return createStringError(quote(path) + " has changed since it was imported");
-  auto tensor = parseTensor(
-      {reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart()) + offset, size}, path);
+  auto tensor =
+      parseTensor({reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart()) + offset, size},
+                  kind == "sparse", path);
   if (!tensor)
     return tensor.takeError();
-  auto elements = ModelFile().elements(*tensor);
+  ModelFile file(std::move(*buffer));
+  auto elements = file.elements(*tensor);
   if (!elements)
     return createStringError(quote(path) + ": tensor " + quote(tensor->name) + ": " +
                              toString(elements.takeError()));

@@ -38,6 +38,8 @@ struct Tensor {
   bool hasRaw = false, hasStrings = false, isExternal = false, isSegmented = false;
   llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>, 0> externalData;
   llvm::ArrayRef<uint8_t> message; // all of it, for who reads it again
+  /// Of a SparseTensorProto: its elements other than 0, and their places.
+  std::vector<Tensor> parts;
 };
 
 struct Graph;
@@ -50,12 +52,12 @@ struct Attribute {
   std::optional<float> real;
   std::optional<int64_t> integer;
   std::optional<llvm::StringRef> string;
-  std::unique_ptr<Tensor> tensor;
+  std::unique_ptr<Tensor> tensor; // dense or sparse
   std::unique_ptr<Graph> graph;
   std::vector<float> reals;
   std::vector<int64_t> integers;
   std::vector<llvm::StringRef> strings;
-  bool isOther = false; // lists of tensors and graphs, types, sparse tensors
+  bool isOther = false; // lists of tensors and graphs, types
 };
 
 /// A NodeProto.
@@ -84,9 +86,8 @@ struct ValueInfo {
 struct Graph {
   llvm::StringRef name;
   std::vector<Node> nodes;
-  std::vector<Tensor> initializers;
+  std::vector<Tensor> initializers; // dense and sparse ones
   std::vector<ValueInfo> inputs, outputs;
-  bool hasSparse = false;
 };
 
 struct Opset {

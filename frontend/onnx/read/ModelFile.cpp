@@ -36,6 +36,7 @@ public:
 
   bool read(ArrayRef<uint8_t> message, Model &model);
   bool read(ArrayRef<uint8_t> message, Tensor &tensor);
+  bool readSparse(ArrayRef<uint8_t> message, Tensor &tensor);
 
 private:
   bool read(ArrayRef<uint8_t> message, Graph &graph);
@@ -103,8 +104,8 @@ bool Reader::read(ArrayRef<uint8_t> message, Graph &graph) {
     case 12:
       return append(field, graph.outputs);
     case 15:
-      graph.hasSparse = true;
-      return true;
+      return expect(field, Field::bytes) && count() &&
+             readSparse(field.data, graph.initializers.emplace_back());
     }
     return true;
   });
@@ -169,10 +170,12 @@ bool Reader::read(ArrayRef<uint8_t> message, Attribute &attribute) {
     case 11:
     case 14:
     case 15:
-    case 22:
     case 23:
       attribute.isOther = true;
       return true;
+    case 22:
+      attribute.tensor = std::make_unique<Tensor>();
+      return expect(field, Field::bytes) && count() && readSparse(field.data, *attribute.tensor);
     case 20:
       return number(field, attribute.type);
     case 21:
@@ -229,6 +232,24 @@ bool Reader::read(ArrayRef<uint8_t> message, Tensor &tensor) {
     }
     return true;
   });
+  if (isGood && tensor.dims.size() > Limits::kRank)
+    return refuse("tensor " + frontend::quote(tensor.name) + " has " + Twine(tensor.dims.size()) +
+                  " dims; the limit is " + Twine(Limits::kRank));
+  return isGood;
+}
+
+bool Reader::readSparse(ArrayRef<uint8_t> message, Tensor &tensor) {
+  tensor.message = message;
+  tensor.parts.resize(2);
+  Tensor &values = tensor.parts[0], &places = tensor.parts[1];
+  bool isGood = eachField(message, [&](const Field &field) {
+    return field.number == 1   ? readInto(field, values)
+           : field.number == 2 ? readInto(field, places)
+           : field.number == 3 ? varints(field, [&](int64_t dim) { tensor.dims.push_back(dim); })
+                               : true;
+  });
+  tensor.name = values.name;
+  tensor.dataType = values.dataType;
   if (isGood && tensor.dims.size() > Limits::kRank)
     return refuse("tensor " + frontend::quote(tensor.name) + " has " + Twine(tensor.dims.size()) +
                   " dims; the limit is " + Twine(Limits::kRank));
@@ -329,8 +350,7 @@ Expected<std::unique_ptr<ModelFile>> ModelFile::open(StringRef path) {
 }
 
 Expected<std::unique_ptr<ModelFile>> ModelFile::parse(std::unique_ptr<MemoryBuffer> buffer) {
-  auto file = std::make_unique<ModelFile>();
-  file->buffer = std::move(buffer);
+  auto file = std::make_unique<ModelFile>(std::move(buffer));
   ArrayRef<uint8_t> bytes = bytesOf(*file->buffer);
   Reader reader(file->path(), bytes.data());
   if (!reader.read(bytes, file->contents))
@@ -343,14 +363,16 @@ Expected<std::unique_ptr<ModelFile>> ModelFile::parse(std::unique_ptr<MemoryBuff
   return file;
 }
 
-uint64_t ModelFile::offsetOf(const Tensor &tensor) const {
-  return tensor.message.data() - bytesOf(*buffer).data();
+std::string ModelFile::placeOf(const Tensor &tensor) const {
+  const uint8_t *begin = reinterpret_cast<const uint8_t *>(buffer->getBufferStart());
+  return std::to_string(tensor.message.data() - begin) + ":" +
+         std::to_string(tensor.message.size()) + (tensor.parts.empty() ? "" : ":sparse");
 }
 
-Expected<Tensor> parseTensor(ArrayRef<uint8_t> message, StringRef path) {
+Expected<Tensor> parseTensor(ArrayRef<uint8_t> message, bool isSparse, StringRef path) {
   Tensor tensor;
   Reader reader(path, message.data());
-  if (!reader.read(message, tensor))
+  if (!(isSparse ? reader.readSparse(message, tensor) : reader.read(message, tensor)))
     return reader.error();
   return std::move(tensor);
 }

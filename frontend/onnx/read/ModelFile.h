@@ -35,6 +35,7 @@ struct Elements {
 /// A model and the file that its strings and numbers lie in.
 class ModelFile {
 public:
+  explicit ModelFile(std::unique_ptr<llvm::MemoryBuffer> buffer) : buffer(std::move(buffer)) {}
   /// Maps the file and reads its messages. An error names the file, the byte and what is wrong.
   static llvm::Expected<std::unique_ptr<ModelFile>> open(llvm::StringRef path);
   /// The same for bytes in memory, whose identifier is their path.
@@ -49,13 +50,15 @@ public:
   /// The elements of a tensor of the model, whatever form they are stored in. Data outside lie in a regular file in the folder of the
   /// model or below, reached without a link. An error says what is wrong with the tensor; the caller names it.
   llvm::Expected<Elements> elements(const Tensor &tensor);
-  /// Where the message of `tensor` lies in the file.
-  uint64_t offsetOf(const Tensor &tensor) const;
+  /// The place of the message of `tensor` in the file, for readTensorAt: "OFFSET:SIZE", and ":sparse" of a sparse one.
+  std::string placeOf(const Tensor &tensor) const;
 
 private:
   llvm::Expected<llvm::MemoryBuffer *> openExternal(llvm::StringRef location);
   /// The elements of a type that takes less than a byte.
   llvm::Expected<Elements> packedElements(const Tensor &tensor, Elements elements, uint64_t count);
+  /// The elements of a sparse tensor, zeros among them.
+  llvm::Expected<Elements> denseElements(const Tensor &tensor, Elements elements, uint64_t size);
   llvm::Expected<Elements> externalElements(const Tensor &tensor, Elements elements, uint64_t size);
 
   std::unique_ptr<llvm::MemoryBuffer> buffer;
@@ -63,12 +66,12 @@ private:
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> externals;
 };
 
-/// The elements of the tensor whose message lies at `offset` of the ONNX file `path`.
-llvm::Expected<std::vector<uint8_t>> readTensorAt(llvm::StringRef path, uint64_t offset,
-                                                  uint64_t size);
+/// The elements of the tensor at a place, as placeOf gives it, of the ONNX file `path`.
+llvm::Expected<std::vector<uint8_t>> readTensorAt(llvm::StringRef path, llvm::StringRef place);
 
-/// Reads one TensorProto.
-llvm::Expected<Tensor> parseTensor(llvm::ArrayRef<uint8_t> message, llvm::StringRef path);
+/// Reads one TensorProto, or one SparseTensorProto.
+llvm::Expected<Tensor> parseTensor(llvm::ArrayRef<uint8_t> message, bool isSparse,
+                                   llvm::StringRef path);
 
 /// The bytes of the elements of a tensor in a file, one at least for each; nothing where a dim is negative or beyond 2^31 - 1, or they
 /// are more than 2^56, so that those who compute with them need not fear for 64 bits.

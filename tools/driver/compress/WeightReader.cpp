@@ -72,13 +72,7 @@ FailureOr<std::vector<uint8_t>> readPackedWeight(Operation *weight, StringRef fi
     return held->second;
   }
   if (isOnnx(file)) {
-    // The source tells where the tensor's message lies: OFFSET:SIZE.
-    uint64_t offset = 0, size = 0;
-    if (name.split(':').first.getAsInteger(10, offset) ||
-        name.split(':').second.getAsInteger(10, size))
-      return emitError(weight->getLoc(), "the weight does not say where in '")
-             << file << "' it lies; import the model again";
-    auto elements = onnx::readTensorAt(file, offset, size);
+    auto elements = onnx::readTensorAt(file, name);
     if (!elements)
       return emitError(weight->getLoc(), llvm::toString(elements.takeError()));
     return std::move(*elements);

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from onnx_writer import attribute, external, field, function, graph, model, node, tensor, value
+from onnx_writer import attribute, external, field, function, graph, model, node, sparse, tensor, value
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "messages.txt")
@@ -73,7 +73,13 @@ case("sequence", model([node("Relu")], [field(1, "x") + field(2, field(4, b""))]
 case("optional", model([node("Relu")], [field(1, "x") + field(2, field(9, b""))]))
 case("map", model([node("Relu")], [field(1, "x") + field(2, field(5, b""))]))
 case("sparse_input", model([node("Relu")], [field(1, "x") + field(2, field(8, b""))]))
-case("sparse_initializer", model([node("Relu")], extra=field(15, b"")))
+for name, places, dims in (("dtype", tensor("", "i32", [2], [0, 5]), (2, 3)), ("count", ints("", 0), (2, 3)), ("outside", ints("", 0, 6), (2, 3)),
+                           ("negative", ints("", 0, -1), (2, 3)), ("twice", ints("", 1, 1), (2, 3)),
+                           ("order", tensor("", "i64", [2, 2], [1, 0, 0, 2]), (2, 3)), ("index", tensor("", "i64", [2, 2], [0, 0, 1, 3]), (2, 3)),
+                           ("rank", tensor("", "i64", [2, 3], [0] * 6), (2, 3)), ("large", ints("", 0, 1), (65536, 65536))):
+    case("sparse_" + name, model([node("Add", "x, w")], extra=field(15, sparse(tensor("w", "f32", [2], [1.0, 2.0]), places, dims))))
+case("sparse_none", model([node("Add", "x, w")], extra=field(15, sparse(b"", b"", [2, 3]))))
+case("sparse_too_many_dims", model([node("Add", "x, w")], extra=field(15, sparse(tensor("w", "f32", [0]), ints(""), [1] * 17))))
 case("large_dim", model([node("Relu")], [value("x", dims=(1 << 40,))]))
 case("many_symbols", model([node("Relu")], [value("x")] + [value(f"x{i}", dims=(f"N{i}",)) for i in range(65)]))
 case("input_twice", model([node("Relu")], [value("x"), value("x")]))

@@ -3,7 +3,7 @@ import os
 import struct
 import sys
 
-from onnx_writer import external, field, function, graph, model, node, tensor, value
+from onnx_writer import external, field, function, graph, model, node, sparse, tensor, value
 
 folder = sys.argv[1]
 
@@ -36,9 +36,15 @@ forms = {"raw": tensor("raw", "f32", [3], raw=packed),
          "doubles": tensor("doubles", "f64", [3], raw=struct.pack("<3d", 1, 2, 3))}
 nodes = [node("Cast", "halves", "h", to=1), node("Cast", "integers", "i", to=1), node("Cast", "doubles", "d", to=1)]
 for before, name, after in (("x", "raw", "s1"), ("s1", "packed", "s2"), ("s2", "single", "s3"), ("s3", "outside", "s4"),
-                            ("s4", "h", "s5"), ("s5", "i", "s6"), ("s6", "d", "y")):
+                            ("s4", "h", "s5"), ("s5", "i", "s6"), ("s6", "d", "s7"), ("s7", "few", "s8"), ("s8", "c", "s9"), ("s9", "r", "y")):
     nodes.append(node("Add", f"{before}, {name}", after))
-write("forms.onnx", model(nodes, [value("x", dims=(3,))], tensors=forms.values()))
+# Sparse ones: the places of their elements, or the index in each dim.
+few = sparse(tensor("few", "f32", [2], extra=external("outside.bin", offset=12)), tensor("", "i64", [2], [0, 2]), [3])
+table = sparse(tensor("table", "f16", [1], [100.0]), tensor("", "i64", [1, 2], [0, 1]), [1, 3])
+nodes[:0] = [node("Constant", "", "c", sparse_value=("sparse", sparse(tensor("", "f32", [1], [1000.0]), tensor("", "i64", [1], [1]), [3]))),
+             node("Squeeze", "table, axis", "t"), node("Cast", "t", "r", to=1)]
+forms["axis"] = tensor("axis", "i64", [1], [0])
+write("forms.onnx", model(nodes, [value("x", dims=(3,))], tensors=forms.values(), extra=field(15, few) + field(15, table)))
 
 # A function of the file's own with an attribute of its call, and an If whose condition is known.
 reference = field(1, "alpha") + field(21, "slope") + field(20, 1)

@@ -3,7 +3,7 @@ import struct
 
 DTYPES = {"f32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "str": 8, "bool": 9, "f16": 10, "f64": 11,
           "f8": 17}
-CODES = {"f32": "f", "i64": "q", "i32": "i", "bool": "B", "u8": "B", "i8": "b"}
+CODES = {"f32": "f", "f16": "e", "i64": "q", "i32": "i", "bool": "B", "u8": "B", "i8": "b"}
 
 
 def varint(value):
@@ -31,6 +31,11 @@ def tensor(name, dtype, dims, numbers=(), raw=None, extra=b""):
     return message + (field(9, raw) if raw is not None else b"")
 
 
+def sparse(values, places, dims):
+    """A tensor of which `values` are those elements that are not 0."""
+    return field(1, values) + field(2, places) + b"".join(field(3, dim) for dim in dims)
+
+
 def external(location, offset=0, length=None):
     entries = {"location": location, "offset": str(offset), **({} if length is None else {"length": str(length)})}
     return b"".join(field(13, field(1, key) + field(2, value)) for key, value in entries.items()) + field(14, 1)
@@ -54,7 +59,7 @@ def attribute(name, held):
     if isinstance(held, str):
         return out + field(4, held) + field(20, 3)
     if isinstance(held, tuple):  # of a message: ("tensor", bytes) or ("graph", bytes)
-        return out + field({"tensor": 5, "graph": 6}[held[0]], held[1])
+        return out + field({"tensor": 5, "graph": 6, "sparse": 22}[held[0]], held[1])
     number = 7 if held and isinstance(held[0], float) else 9 if held and isinstance(held[0], str) else 8
     return out + b"".join(field(number, element) for element in held)
 
