@@ -520,6 +520,20 @@ LogicalResult Importer::run() {
 /// Dims whose ranges nobody says are not made smaller than this.
 static constexpr int64_t kSmallestLimit = 1024;
 
+/// Tells how inputs and outputs are called whose names a compiled model cannot have.
+static void noteNames(const ModelFile &file, MLIRContext &context) {
+  auto note = [&](const std::vector<ValueInfo> &values, StringRef kind) {
+    for (const ValueInfo &value : values)
+      for (const auto &[name, replacement] : file.names().replaced())
+        if (value.name == replacement)
+          emitRemark(UnknownLoc::get(&context))
+              << file.path() << ": " << kind << " " << quote(name) << " is called "
+              << quote(replacement) << ": dlc takes names without control characters";
+  };
+  note(file.model().graph.inputs, "input");
+  note(file.model().graph.outputs, "output");
+}
+
 OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,
                                   MLIRContext &context, size_t maxNodes) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
@@ -568,10 +582,14 @@ OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportO
     said.stop();
     if (module) {
       said.say();
+      noteNames(*file, context);
       return module;
     }
   }
-  return importWith({});
+  OwningOpRef<ModuleOp> module = importWith({});
+  if (module)
+    noteNames(*file, context);
+  return module;
 }
 
 OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,

@@ -26,6 +26,8 @@ device; a node without one gets one. `--state h0=hn` makes of an input and the o
 Where each next value is the state with new positions after it, as in a decoder, the states become [caches](generation.md) of a fixed size:
 `--state 'past_key_values.*=present.*[1024]'`.
 
+Control characters in names become `_`; a note says so of inputs and outputs. The zeros of sparse initializers are stored.
+
 A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--min-shapes` and `--max-shapes` narrow. Where a node needs more
 of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
 f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error. Sizes that the model computes from its shapes,

@@ -16,7 +16,9 @@ namespace dlc::onnx {
 /// Reads fields; stops at the first problem. What it gives views the bytes.
 class MessageReader {
 public:
-  MessageReader(llvm::StringRef path, const uint8_t *begin) : path(path), begin(begin) {}
+  /// `names`: how names with control characters are called; null where nobody asks.
+  MessageReader(llvm::StringRef path, const uint8_t *begin, Names *names = nullptr)
+      : path(path), begin(begin), names(names) {}
   /// What was wrong, after something returned false.
   llvm::Error error() { return llvm::createStringError("'" + path.str() + "': " + problem); }
 
@@ -70,6 +72,8 @@ protected:
     const auto *at = reinterpret_cast<const llvm::UTF8 *>(value.data());
     if (value.contains('\0') || !llvm::isLegalUTF8String(&at, at + value.size()))
       return fail(field.data.data(), "a name is no UTF-8 text");
+    if (names)
+      value = names->nameOf(value);
     return true;
   }
   bool appendName(const Field &field, std::vector<llvm::StringRef> &names) {
@@ -105,6 +109,7 @@ protected:
 private:
   llvm::StringRef path;
   const uint8_t *begin;
+  Names *names;
   std::string problem;
   size_t messages = 0;
 };

@@ -352,9 +352,16 @@ Expected<std::unique_ptr<ModelFile>> ModelFile::open(StringRef path) {
 Expected<std::unique_ptr<ModelFile>> ModelFile::parse(std::unique_ptr<MemoryBuffer> buffer) {
   auto file = std::make_unique<ModelFile>(std::move(buffer));
   ArrayRef<uint8_t> bytes = bytesOf(*file->buffer);
-  Reader reader(file->path(), bytes.data());
-  if (!reader.read(bytes, file->contents))
-    return reader.error();
+  auto read = [&] {
+    file->contents = Model();
+    Reader reader(file->path(), bytes.data(), &file->knownNames);
+    return reader.read(bytes, file->contents) ? Error::success() : reader.error();
+  };
+  if (Error error = read())
+    return std::move(error);
+  if (file->knownNames.replace()) // once more, with the replacements
+    if (Error error = read())
+      return std::move(error);
   if (!file->contents.hasGraph)
     return createStringError(
         frontend::quote(file->path()) +

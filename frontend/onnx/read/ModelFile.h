@@ -6,7 +6,9 @@
 #include "frontend/arrays/ElementType.h"
 #include "frontend/onnx/read/Model.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -32,6 +34,21 @@ struct Elements {
   size_t count() const { return bytes.size() / frontend::sizeOf(type); }
 };
 
+/// The names of a file. Those with control characters, which a compiled model cannot have, are replaced by others.
+class Names {
+public:
+  /// Returns what replaces `name`: the name itself if nothing does.
+  llvm::StringRef nameOf(llvm::StringRef name);
+  /// Finds replacements for the names that need one, among all names that nameOf was called with. False if there are none.
+  bool replace();
+  /// The replaced names of the file and their replacements.
+  const llvm::MapVector<llvm::StringRef, std::string> &replaced() const { return replacements; }
+
+private:
+  llvm::MapVector<llvm::StringRef, std::string> replacements;
+  llvm::StringSet<> others;
+};
+
 /// A model and the file that its strings and numbers lie in.
 class ModelFile {
 public:
@@ -43,6 +60,7 @@ public:
   parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
   const Model &model() const { return contents; }
+  const Names &names() const { return knownNames; }
   llvm::StringRef path() const {
     return buffer ? buffer->getBufferIdentifier() : llvm::StringRef();
   }
@@ -62,6 +80,7 @@ private:
   llvm::Expected<Elements> externalElements(const Tensor &tensor, Elements elements, uint64_t size);
 
   std::unique_ptr<llvm::MemoryBuffer> buffer;
+  Names knownNames;
   Model contents;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> externals;
 };

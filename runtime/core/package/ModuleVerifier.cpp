@@ -13,7 +13,7 @@
 using namespace dlc;
 using namespace dlc::rt;
 
-static constexpr size_t kMaxNameBytes = 4096;
+static constexpr size_t kMaxNameBytes = 1 << 24;
 /// Writers may align segments to a page at most.
 static constexpr uint64_t kMaxGap = 4096;
 

@@ -64,6 +64,12 @@ write("absent.onnx", model(
     outputs=("y", "gathered"), tensors=[tensor("low", "f32", [], [2.0]), tensor("none", "i64", [], [0])], functions=[own],
     opsets=[("own", 1)]))
 
+# Names with control characters, one of them next to the name that it would get, and names of 5000 letters.
+write("names.onnx", model(
+    [node("Sub", "a\nb, a_b", "d\x7f1"), node("Mul", "d\x7f1, " + "w" * 5000, "y\t1", name="n\n1"), node("Neg", "y\t1", "z" * 5000)],
+    [value("a\nb", dims=("N\n1", 2)), value("a_b", dims=("N\n1", 2))], outputs=("y\t1", "z" * 5000),
+    tensors=[tensor("w" * 5000, "f32", [2], [2.0, 4.0])]))
+
 # A quotient by 0, which no weight takes in: 3/0 - 1/0 would be NaN.
 write("scales.onnx", model(
     [node("MatMul", "x, w", "a"), node("Div", "a, s", "b"), node("Div", "b, z", "y")], [value("x", dims=(1, 2))],

@@ -75,13 +75,13 @@ const Fault kFaults[] = {
     {"GivenTwice", [](FlowPackage &p) { segmentOf(p, 3).given = {0, 0}; },
      "given: symbol 'n' is counted, derived, or given twice"},
     {"BadSegment", [](FlowPackage &p) { segmentOf(p, 2).inputs[0]->name = ""; },
-     "input 0: expected a name of 1 to 4096 bytes"},
+     "input 0: expected a name of 1 to 16777216 bytes"},
     {"BadSegmentHeader",
      [](FlowPackage &p) {
        auto header = std::make_unique<CudaHeaderT>();
        segmentOf(p, 2).cuda_headers.push_back(std::move(header));
      },
-     "device header 0: expected a name of 1 to 4096 bytes"},
+     "device header 0: expected a name of 1 to 16777216 bytes"},
     {"CountedSymbol",
      [](FlowPackage &p) {
        p.module.symbols[1]->counted = true;
