@@ -7,30 +7,44 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Sums or products up to each element, in the dtype of x; from the end with `reverse`, without the element itself with
-/// `exclusive`: `nothing` before the first.
-static bool buildRunning(NodeImport &node, StringRef callee, double nothing) {
+/// Sums or products up to each element along `axis`, in the dtype of x; from the end with `reverse`, without the element itself
+/// with `exclusive`: `nothing` before the first.
+static Item runningAlong(NodeImport &node, StringRef callee, double nothing, int64_t axis) {
   bool isExclusive = node.integer("exclusive", 0) != 0, isReverse = node.integer("reverse", 0) != 0;
-  int64_t rank = node.rank(0);
-  auto given = node.integers(1, "the axis");
-  if (!given || given->size() != 1)
-    return node.hasFailed() ? false : node.fail("its axis has several numbers; expected one");
-  auto axis = node.axis(given->front(), rank);
-  Item x = node.tensor(0);
-  if (!axis || node.hasFailed())
-    return false;
   auto turned = [&](Item from) {
-    return isReverse ? node.call("flip", {from, itemList(SmallVector<int64_t>{*axis})}) : from;
+    return isReverse ? node.call("flip", {from, itemList(SmallVector<int64_t>{axis})}) : from;
   };
-  Item sums = node.call(callee, {turned(x), item(*axis), item(node.dtype(0))});
+  Item sums = node.call(callee, {turned(node.tensor(0)), item(axis), item(node.dtype(0))});
   if (isExclusive) {
     // Each one a place on.
-    SmallVector<int64_t> widths(2 * (rank - *axis));
+    SmallVector<int64_t> widths(2 * (node.rank(0) - axis));
     widths[widths.size() - 2] = 1;
     widths[widths.size() - 1] = -1;
     sums = node.call("pad", {sums, itemList(widths), item(StringRef("constant")), item(nothing)});
   }
-  node.set(0, turned(sums));
+  return turned(sums);
+}
+
+static bool buildRunning(NodeImport &node, StringRef callee, double nothing) {
+  int64_t rank = node.rank(0);
+  bool isOne = node.rank(1) == 0 || (node.rank(1) == 1 && dl::isConstant(node.dims(1)[0], 1));
+  if (!node.hasFailed() && (rank == 0 || !isOne))
+    return node.fail("its axis is " + node.typeText(1) + " and its input " + node.typeText(0) +
+                     "; expected one number, and a dim");
+  const Known *known = node.known(1);
+  if (known && known->integers()) {
+    auto axis = node.axis(known->integers()->front(), rank);
+    if (axis)
+      node.set(0, runningAlong(node, callee, nothing, *axis));
+    return !node.hasFailed();
+  }
+  // The data say the axis: the results along all of them are computed, and one is taken.
+  Item axis = node.call("remainder", {node.tensor(1), item(rank)});
+  Item result = runningAlong(node, callee, nothing, 0);
+  for (int64_t other = 1; other < rank; ++other)
+    result = node.call("where", {node.call("eq", {axis, item(other)}),
+                                 runningAlong(node, callee, nothing, other), result});
+  node.set(0, result);
   return !node.hasFailed();
 }
 

@@ -158,6 +158,15 @@ cases.add("Dropout", [x := ("f32", [1, 2])], [x, ("bool", [1, 1])], 10, ratio=0.
 cases.add("Dropout", [x], [x, ("f32", [1, 1])], 7, ratio=0.3)
 cases.add("Dropout", [x], [x, ("f32", [1, 1])], 1, ratio=0.3, is_test=1)
 
+# The axis of a running sum that the data say.
+wide = np.arange(24.0).reshape(2, 3, 4)
+for axis in (0, 1, 2, -1, -3):
+    for dtype, number in (("i64", axis), ("i32", [axis])):
+        cases.add("CumSum", [("f32", wide), (dtype, number)], [("f32", wide.cumsum(axis))], 14)
+    cases.add("CumSum", [("f32", wide), ("i64", axis)], [("f32", np.flip(np.flip(wide, axis).cumsum(axis), axis) - wide)], 14, exclusive=1, reverse=1)
+cases.add("CumProd", [("f32", [[1, 2], [3, 4]]), ("i64", 0)], [("f32", [[1, 2], [3, 8]])], 26)
+cases.add("CumSum", [("f32", [1, 2, 3]), ("i64", 0)], [("f32", [1, 3, 6])], 14)
+
 
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))

@@ -551,7 +551,7 @@ tables = [value("c", dims=(9, 4)), value("s", dims=(9, 4))]
 one("rotary_rank", "RotaryEmbedding", "x, c, s", [value("x"), *tables], opset=23)
 one("rotary_heads", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 9, 9)), *tables], opset=23, num_heads=2)
 one("rotary_width", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 2, 9, 8)), *tables], opset=23, rotary_embedding_dim=3)
-one("cumsum_axis", "CumSum", "x, a", [value("x"), value("a", "i64", ())])
+one("cumsum_axis", "CumSum", "x, a", [value("x"), value("a", "i64", (2,))])
 one("cumsum_axes", "CumSum", "x, a", tensors=[ints("a", 0, 1)])
 one("compress_condition", "Compress", "x, c", [value("x"), value("c", "bool", (2, 3))])
 case("nms_boxes", model([node("NonMaxSuppression", "b, s, m", "y", name="n")],
