@@ -118,6 +118,15 @@ static bool buildHardmax(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// log(1 + e^x) is x from 37 on in f64; softplus's own threshold of 20 serves f32.
+static bool buildSoftplus(NodeImport &node) {
+  std::vector<std::pair<StringRef, Item>> named;
+  if (node.dtype(0).isF64())
+    named.push_back({"threshold", item(40.0)});
+  node.set(0, node.call("softplus", {node.tensor(0)}, named));
+  return !node.hasFailed();
+}
+
 static bool buildMicrosoftGelu(NodeImport &node) {
   node.set(0, node.call("gelu", {node.tensor(0)}));
   return !node.hasFailed();
@@ -129,6 +138,7 @@ llvm::ArrayRef<OddRule> activationRules() {
       {"Selu", 6, buildSelu},
       {"ThresholdedRelu", 1, buildThresholdedRelu},
       {"Shrink", 1, buildShrink},
+      {"Softplus", 1, buildSoftplus},
       {"Swish", 1, buildSwish},
       {"SwiGLU", 1, buildSwiGlu},
       {"PRelu", 1, buildPRelu},

@@ -172,6 +172,26 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+# Activations at infinity, NaN, and where squares and exponentials overflow or vanish: what the formulas give in f64. A Gelu of minus
+# infinity is 0, its limit, where the formula has minus infinity times 0. HardSwish overflows in f32 from a sixth of the largest number on.
+erf = np.vectorize(math.erf)
+ACTIVATIONS = [
+    ("Gelu", 20, {}, lambda x: np.where(x == -inf, 0, x / 2 * (1 + erf(x / math.sqrt(2))))),
+    ("Gelu", 20, {"approximate": "tanh"}, lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
+    ("Swish", 24, {}, lambda x: x * sigmoid(x)), ("Mish", 18, {}, lambda x: x * np.tanh(np.logaddexp(0, x))),
+    ("Sigmoid", 13, {}, sigmoid), ("HardSwish", 14, {}, lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
+    ("Softplus", 1, {}, lambda x: np.logaddexp(0, x)), ("Elu", 6, {"alpha": 2.0}, lambda x: np.where(x < 0, 2 * np.expm1(x), x)),
+    ("Selu", 6, {"alpha": 1.5, "gamma": 0.5}, lambda x: np.where(x < 0, 1.5 * np.expm1(x), x) / 2),
+    ("Celu", 12, {"alpha": 2.0}, lambda x: np.where(x < 0, 2 * np.expm1(x / 2), x))]
+for op, opset, named, formula in ACTIVATIONS:
+    for dtype, groups in (("f32", [[3e38, -3e38, 1e37, -1e37], [1e-38, -1e-38]]), ("f64", [[1e300, -1e300], [1e-300, -1e-300]]),
+                          ("f16", [[65504, -65504, 300, -300], [1e-4, -1e-4]])):
+        for group in [[-inf, nan, inf, 1, -1], [88.8, -88.8, 20.5, -20.5, -104], *groups]:
+            x = rounded(group, dtype).astype(np.float64)
+            if op != "HardSwish" or dtype != "f32" or 3e38 not in group:
+                with np.errstate(all="ignore"):
+                    cases.add(op, [(dtype, x)], [(dtype, formula(x))], opset, within=dtype, **named)
+
 # A step of each network from zeros.
 for op, gates, opset in (("RNN", 1, 1), ("GRU", 3, 1), ("GRU", 3, 3), ("LSTM", 4, 1)):
     x, w, r = drawn(1, 2, 3), drawn(1, gates * 2, 3), drawn(1, gates * 2, 2)
