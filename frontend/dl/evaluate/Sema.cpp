@@ -227,9 +227,9 @@ void Analyzer::declareDerived(const DimDecl &dim) {
   Symbol symbol{dim.name.name, dim.name.loc, range->min, range->max};
   symbol.derived = definition;
   AffineExpr known = dl::simplified(definition, ranges);
-  if (!known && model.symbols.size() == dl::kMaxSymbols) {
+  if (!known && model.symbols.size() == dl::kMaxDeclared) {
     diagnostics.error(dim.name.loc)
-        << "more than " << dl::kMaxSymbols << " dims; write numbers for some of them";
+        << "more than " << dl::kMaxDeclared << " dims; write numbers for some of them";
     return;
   }
   declare(

@@ -66,10 +66,18 @@ std::string Reader::number(Value value) {
   return llvm::toString(cast<IntegerAttr>(fill).getValue(), /*Radix=*/10, /*Signed=*/!isUnsigned);
 }
 
+/// Whether the range of a derived symbol is smaller than its definition says, which the language
+/// writes in forward alone: derived(N + 1, most=8).
+static bool isLimited(dl::SymbolAttr symbol, ArrayRef<dl::Range> ranges) {
+  auto range = dl::rangeOf(symbol.getDerived(), ranges);
+  return range && (symbol.getMax() < range->max || symbol.getMin() > range->min);
+}
+
 llvm::SmallBitVector symbolsOfData(ModuleOp module) {
   llvm::SmallBitVector found = dl::countedSymbols(module);
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
   for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module))) {
-    bool isOfData = symbol.isRead();
+    bool isOfData = symbol.isRead() || (symbol.isDerived() && isLimited(symbol, ranges));
     if (symbol.isDerived())
       dl::forEachDim(symbol.getDerived(),
                      [&](AffineExpr dim) { isOfData |= dl::mentions(dim, found); });
@@ -517,6 +525,46 @@ void Reader::readBlock(Block &block) {
   }
 }
 
+/// Lets inputs and outputs keep their names: members whose path begins with one of these get
+/// another first word.
+static void renameMembers(func::FuncOp function, Program &program) {
+  llvm::StringSet<> ports, firsts;
+  auto addPorts = [&](ArrayAttr list) {
+    for (Attribute attributes : list ? list.getValue() : ArrayRef<Attribute>())
+      if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>("dl.name"))
+        ports.insert(pathOf(name.getValue()));
+  };
+  addPorts(function.getAllArgAttrs());
+  addPorts(function.getAllResultAttrs());
+  auto firstOf = [](StringRef path) { return path.split('.').first; };
+  for (const Member &member : program.members)
+    firsts.insert(firstOf(member.path));
+  llvm::StringMap<std::string> renamed;
+  for (const Member &member : program.members) {
+    StringRef first = firstOf(member.path);
+    if (!ports.contains(first) || renamed.contains(first))
+      continue;
+    std::string other;
+    for (unsigned suffix = 2; other.empty() || ports.contains(other) || firsts.contains(other);
+         ++suffix)
+      other = (first + "_" + Twine(suffix)).str();
+    firsts.insert(other);
+    renamed[first] = other;
+  }
+  auto rename = [&](std::string &path) {
+    StringRef first = firstOf(path);
+    if (auto other = renamed.find(first); other != renamed.end())
+      path = other->second + path.substr(first.size());
+  };
+  for (Member &member : program.members)
+    rename(member.path);
+  for (NamedWeight &weight : program.weights)
+    rename(weight.path);
+  for (Line &line : program.lines)
+    if (!line.scope.empty())
+      rename(line.scope.front());
+}
+
 Program readProgram(ModuleOp module) {
   Program program;
   Reader reader{module, program};
@@ -534,6 +582,7 @@ Program readProgram(ModuleOp module) {
         reader.declareWeight(piece.value, end, {});
     program.outputs.push_back(end.pieces);
   }
+  renameMembers(function, program);
   return program;
 }
 

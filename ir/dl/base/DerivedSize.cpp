@@ -325,6 +325,19 @@ DerivedAttr replaceSymbols(DerivedAttr size, ArrayRef<AffineExpr> by) {
   return DerivedAttr::get(size.getContext(), size.getFunction(), operands);
 }
 
+/// The integer that `a` is times `b` for all sizes; nothing where it is none.
+static std::optional<int64_t> exactQuotient(AffineExpr a, AffineExpr b, ArrayRef<Range> symbols) {
+  SmallVector<AffineExpr> least;
+  for (const Range &range : symbols)
+    least.push_back(constantDim(range.min, a.getContext()));
+  auto dividend = asConstant(normalize(a.replaceSymbols(least))),
+       divisor = asConstant(normalize(b.replaceSymbols(least)));
+  if (!dividend || !divisor || *divisor == 0 || *dividend % *divisor != 0)
+    return std::nullopt;
+  int64_t quotient = *dividend / *divisor;
+  return isConstant(normalize(a - b * quotient), 0) ? std::optional(quotient) : std::nullopt;
+}
+
 AffineExpr simplified(DerivedAttr size, ArrayRef<Range> symbols) {
   auto range = rangeOf(size, symbols);
   if (range && range->min == range->max)
@@ -358,7 +371,10 @@ AffineExpr simplified(DerivedAttr size, ArrayRef<Range> symbols) {
          divisor = b ? rangeOf(b, symbols) : std::nullopt;
     if (!dividend || !divisor || dividend->min < 0 || divisor->min < 1)
       return {};
-    return normalize(a.floorDiv(b));
+    if (auto quotient = exactQuotient(a, b, symbols))
+      return constantDim(*quotient, size.getContext());
+    // The range of another quotient of dims is far too large, and a symbol's can be limited.
+    return asConstant(a) || asConstant(b) ? normalize(a.floorDiv(b)) : AffineExpr();
   }
   default:
     return {};

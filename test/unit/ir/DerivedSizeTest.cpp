@@ -133,6 +133,11 @@ TEST_F(DerivedSize, Simplifies) {
   EXPECT_EQ(dl::simplified(make(SizeFunction::min, {dim(half), dim(n)}), ranges), half);
   EXPECT_EQ(dl::simplified(make(SizeFunction::quotient, {dim(n), dim(number(4))}), ranges),
             dl::normalize(n.floorDiv(4)));
+  AffineExpr both = n * symbol(1);
+  EXPECT_EQ(dl::simplified(make(SizeFunction::quotient, {dim(both * 12), dim(both * 3)}), ranges),
+            number(4));
+  EXPECT_FALSE(dl::simplified(make(SizeFunction::quotient, {dim(both * 12), dim(n + 1)}), ranges))
+      << "whose range a symbol can have";
   EXPECT_EQ(dl::simplified(make(SizeFunction::equal, {dim(n), dim(number(-1))}), ranges),
             number(0));
   EXPECT_FALSE(dl::simplified(make(SizeFunction::min, {dim(n), dim(number(7))}), ranges));

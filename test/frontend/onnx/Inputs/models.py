@@ -122,6 +122,12 @@ nodes += [node("Sub", "left_out, right_out", "d", name="/Sub"), node("Unsqueeze"
 tensors += [tensor("one", "i64", [1], [1]), tensor("onnx::Conv_7", "f32", [2, 1, 3], [1.0, 0.0, -1.0, 2.0, 0.0, 1.0]),
             tensor("onnx::Conv_8", "f32", [2], [0.25, -0.25])]
 write("modules.onnx", model(nodes, [value("x", dims=("out_features", 4))], tensors=tensors))
+# An input and an output that are called as their layers.
+write("same_names.onnx", model(
+    [node("Gemm", "user, user.weight, user.bias", "hidden", transB=1), node("Gemm", "hidden, score.weight, score.bias", "score", transB=1)],
+    [value("user", dims=("N", 4))], outputs=("score",),
+    tensors=[tensor(f"{name}.{part}", "f32", [4, 4] if part == "weight" else [4], [0.5, -1.0, 2.0, 1.5] * (4 if part == "weight" else 1))
+             for name in ("user", "score") for part in ("weight", "bias")]))
 # What PyTorch writes for expand, of a dim that is a product: its range says that it is not -1.
 write("expanded.onnx", model(
     [node("Shape", "x", "dims"), node("Mul", "dims, four", "wide"), node("Equal", "wide, keeps", "is_kept"),
