@@ -56,7 +56,7 @@ LogicalResult settleCounts(ModuleOp module) {
                               context))
             : dl::replaceSymbols(symbol, outside));
   }
-  if (left.size() > dl::kMaxSymbols && !dl::hasFlow(module))
+  if (left.size() > dl::kMaxSymbols && !dl::runsInSegments(module))
     return function.emitError("the model has more than ")
            << dl::kMaxSymbols
            << " dims that vary, those counted whose size the data say; use fewer";

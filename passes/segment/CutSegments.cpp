@@ -239,7 +239,7 @@ LogicalResult Cutter::cut(Block &block) {
 
 void CutSegments::runOnOperation() {
   ModuleOp module = getOperation();
-  if (!dl::hasFlow(module))
+  if (!dl::runsInSegments(module))
     return;
   auto function = *module.getOps<func::FuncOp>().begin();
   if (dl::countedSymbols(module).any()) {

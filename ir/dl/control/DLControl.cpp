@@ -4,6 +4,7 @@
 #include "ir/dl/DLOps.h"
 
 #include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/base/ModuleSymbols.h"
 #include "ir/dl/control/Flow.h"
 
 using namespace mlir;
@@ -44,6 +45,11 @@ bool hasFlow(ModuleOp module) {
         return isFlowStep(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+bool runsInSegments(ModuleOp module) {
+  return hasFlow(module) ||
+         (symbolsOf(module).size() > kMaxSymbols && countedSymbols(module).none());
 }
 
 //===- read ---------------------------------------------------------------------------------------===//

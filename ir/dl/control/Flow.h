@@ -12,6 +12,10 @@ bool isFlowStep(mlir::Operation *op);
 /// Whether the module has such an op, so that it must be cut into segments.
 bool hasFlow(mlir::ModuleOp module);
 
+/// Whether the module is cut into segments before it is compiled: it has steps of a flow, or more
+/// symbols than one program takes.
+bool runsInSegments(mlir::ModuleOp module);
+
 } // namespace dlc::dl
 
 #endif // DLC_IR_DL_FLOW_H

@@ -600,7 +600,7 @@ int Compilation::run() {
     dropUnreadSteps(*model.module);
   if (first == Phase::import && failed(settleCounts(*model.module)))
     return finishDump(kModelError);
-  if (first == Phase::import && last > Phase::import && dl::hasFlow(*model.module)) {
+  if (first == Phase::import && last > Phase::import && dl::runsInSegments(*model.module)) {
     if (failed(cutSegments()))
       return finishDump(kUnsupported);
     return finishDump(compileSegments());

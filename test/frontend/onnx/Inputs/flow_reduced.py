@@ -103,6 +103,12 @@ case("loop_sized", [node("NonZero", "x", "z"), node("Size", "z", "l"), node("Loo
 case("quotient_by_dim", [node("Shape", "x", "d"), node("Mul", "d,two", "e"), node("Div", "nine,e", "q"), node("Mul", "q,d", "p"), node("Max", "p,two", "s"), *fill],
      [x("N")], [ints("two", 2), ints("nine", 9)], lambda a: np.ones(max(9 // (2 * len(a)) * len(a), 2)), [[rows(k)] for k in (1, 2, 3, 4, 5, 9)], text=True)
 
+# More sizes than one program takes, without a branch or read: the model is cut.
+many = [node("Shape", "x", "d", start=0, end=1), *(part for k in range(70) for part in (
+    node("Min", f"d,most{k}", f"e{k}"), node("Slice", f"x,zero,e{k},zero", f"p{k}"), node("ReduceSum", f"p{k},zero", f"s{k}", keepdims=0)))]
+case("many_dims", [*many, node("Sum", ",".join(f"s{k}" for k in range(70)))], [x("N", 3)], [ints("zero", 0), *(ints(f"most{k}", k + 2) for k in range(70))],
+     lambda a: sum(a[:k + 2].sum(0) for k in range(70)), [[rows(k, 3)] for k in (1, 9, 100)], devices=BOTH, within=1e-4, text=True)
+
 # --- Sequences ----------------------------------------------------------------------------------------------------------------------------
 
 for keeps in (0, 1):
