@@ -1,7 +1,8 @@
 //===- Reader.h - Ops on their way to lines -------------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Statements.cpp (ops) and Control.cpp (branches, loops and reads).
+// Private to Statements.cpp (ops), Sizes.cpp (dims that the data say) and Control.cpp (branches and
+// loops).
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_WRITE_READER_H
 #define DLC_FRONTEND_ONNX_WRITE_READER_H

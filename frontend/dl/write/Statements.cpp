@@ -9,8 +9,6 @@
 #include "frontend/dl/lower/Arguments.h"
 #include "frontend/dl/write/LayerRecovery.h"
 #include "frontend/dl/write/Scope.h"
-#include "ir/dl/base/DerivedSize.h"
-#include "ir/dl/base/ModuleSymbols.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -64,116 +62,6 @@ std::string Reader::number(Value value) {
     return cast<IntegerAttr>(fill).getValue().isZero() ? "false" : "true";
   bool isUnsigned = getElementTypeOrSelf(full.getType()).isUnsignedInteger();
   return llvm::toString(cast<IntegerAttr>(fill).getValue(), /*Radix=*/10, /*Signed=*/!isUnsigned);
-}
-
-/// Whether the range of a derived symbol is smaller than its definition says, which the language
-/// writes in forward alone: derived(N + 1, most=8).
-static bool isLimited(dl::SymbolAttr symbol, ArrayRef<dl::Range> ranges) {
-  auto range = dl::rangeOf(symbol.getDerived(), ranges);
-  return range && (symbol.getMax() < range->max || symbol.getMin() > range->min);
-}
-
-llvm::SmallBitVector symbolsOfData(ModuleOp module) {
-  llvm::SmallBitVector found = dl::countedSymbols(module);
-  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
-  for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module))) {
-    bool isOfData = symbol.isRead() || (symbol.isDerived() && isLimited(symbol, ranges));
-    if (symbol.isDerived())
-      dl::forEachDim(symbol.getDerived(),
-                     [&](AffineExpr dim) { isOfData |= dl::mentions(dim, found); });
-    if (isOfData)
-      found.set(position);
-  }
-  return found;
-}
-
-llvm::DenseMap<unsigned, Value> Reader::countsOf(ModuleOp module) {
-  // The results of the function that are marked so, in the order of the symbols.
-  auto function = *module.getOps<func::FuncOp>().begin();
-  llvm::SmallBitVector counted = dl::countedSymbols(module);
-  llvm::DenseMap<unsigned, Value> counts;
-  int symbol = counted.find_first();
-  for (auto [index, value] :
-       llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-    if (function.getResultAttr(index, "dl.count")) {
-      counts[symbol] = value;
-      symbol = counted.find_next(symbol);
-    }
-  return counts;
-}
-
-std::optional<unsigned> Reader::countedBy(Value value) {
-  const OpInfo *info =
-      value.getDefiningOp() ? opInfo(value.getDefiningOp()->getName().getStringRef()) : nullptr;
-  if (info && !info->signatures.empty() && !info->signatures.front().counted.empty())
-    for (auto [symbol, count] : counts)
-      if (count == value)
-        return symbol;
-  return std::nullopt;
-}
-
-Pieces Reader::sizeOf(unsigned symbol) {
-  if (auto known = sizes.find(symbol); known != sizes.end())
-    return known->second;
-  AffineExpr size = getAffineSymbolExpr(symbol, module.getContext());
-  dl::TrimOp first;
-  module.walk([&](dl::TrimOp trim) {
-    bool isThere = !reading || trim->isBeforeInBlock(reading);
-    if (!first && isThere && trim.getSize().getResult(0) == size)
-      first = trim;
-  });
-  Pieces pieces;
-  append(pieces, "size(");
-  if (first) {
-    append(pieces, tensor(first.getY()));
-    append(pieces, ", " + Twine(first.getDim()) + ")");
-    return pieces;
-  }
-  // No tensor has it yet.
-  if (Value count = counts.lookup(symbol); countedBy(count))
-    return sizeOfCall(*count.getDefiningOp());
-  auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols");
-  append(pieces, "head(arange(");
-  append(pieces, dim(cast<dl::SymbolAttr>(symbols[symbol]).getMost().getResult(0)));
-  append(pieces, "), ");
-  append(pieces, tensor(counts.lookup(symbol)));
-  append(pieces, "), 0)");
-  return pieces;
-}
-
-Pieces Reader::dim(AffineExpr dim) {
-  Pieces pieces;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
-  if (!dl::mentions(dim, counted)) {
-    append(pieces, dl::text(dim, module));
-  } else if (binary) {
-    append(pieces, "(");
-    append(pieces, this->dim(binary.getLHS()));
-    append(pieces, binary.getKind() == AffineExprKind::Add   ? " + "
-                   : binary.getKind() == AffineExprKind::Mul ? " * "
-                   : binary.getKind() == AffineExprKind::Mod ? " % "
-                                                             : " // ");
-    append(pieces, this->dim(binary.getRHS()));
-    append(pieces, ")");
-  } else {
-    append(pieces, sizeOf(cast<AffineSymbolExpr>(dim).getPosition()));
-  }
-  return pieces;
-}
-
-Pieces Reader::dims(ArrayRef<AffineExpr> dims, StringRef name) {
-  Pieces pieces;
-  append(pieces, "[");
-  for (AffineExpr dim : dims) {
-    if (pieces.size() > 1)
-      append(pieces, ", ");
-    if (auto constant = dyn_cast<AffineConstantExpr>(dim))
-      pieces.push_back({Piece::Number, name.str(), constant.getValue(), {}});
-    else
-      append(pieces, this->dim(dim));
-  }
-  append(pieces, "]");
-  return pieces;
 }
 
 /// Numbers and broadcasts have no lines of their own: they stand where they are used.
