@@ -66,7 +66,7 @@ struct Reader {
   mlir::Value sameCut(mlir::Value value);
   /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
   void readTrim(dl::TrimOp trim);
-  Pieces attributeText(const Param &param, mlir::Attribute value);
+  Pieces attributeText(const Param &param, mlir::Attribute value, mlir::Operation &op);
   Pieces dims(llvm::ArrayRef<mlir::AffineExpr> dims, llvm::StringRef name);
   /// Whether the op can be written by this way of calling it.
   bool fits(const Signature &signature, mlir::Operation &op);

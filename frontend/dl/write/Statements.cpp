@@ -34,15 +34,23 @@ std::string dtypeText(Type type) {
   return text.substr(0, text.find('['));
 }
 
-/// A number that an f32 can hold is said as that: ONNX's attributes are f32, and 1e-05 is what their author wrote.
-static std::string shortest(double number) {
+/// Whether the op computes with its numbers in f64. A range counts its elements in f64.
+static bool computesInDouble(Operation &op) {
+  return isa<dl::FractionsOp>(op) || llvm::any_of(op.getResultTypes(), [](Type type) {
+           return getElementTypeOrSelf(type).isF64();
+         });
+}
+
+/// Unless it has to be exact, a number that an f32 can hold is said as that: ONNX's attributes are f32, and 1e-05 is what their
+/// author wrote.
+static std::string shortest(double number, bool isExact) {
   if (!std::isfinite(number))
     return std::isnan(number) ? "float(\"nan\")"
            : number < 0       ? "float(\"-inf\")"
                               : "float(\"inf\")";
   auto narrow = static_cast<float>(number);
   char digits[32];
-  auto [end, error] = static_cast<double>(narrow) == number
+  auto [end, error] = !isExact && static_cast<double>(narrow) == number
                           ? std::to_chars(digits, std::end(digits), narrow)
                           : std::to_chars(digits, std::end(digits), number);
   StringRef text(digits, end - digits);
@@ -57,7 +65,7 @@ std::string Reader::number(Value value) {
     return {};
   Attribute fill = full.getFill();
   if (auto real = dyn_cast<FloatAttr>(fill))
-    return shortest(real.getValue().convertToDouble());
+    return shortest(real.getValue().convertToDouble(), real.getType().isF64());
   if (getElementTypeOrSelf(full.getType()).isInteger(1))
     return cast<IntegerAttr>(fill).getValue().isZero() ? "false" : "true";
   bool isUnsigned = getElementTypeOrSelf(full.getType()).isUnsignedInteger();
@@ -109,15 +117,15 @@ Pieces Reader::operand(Operation &user, Value value) {
   return tensor(value);
 }
 
-Pieces Reader::attributeText(const Param &param, Attribute value) {
+Pieces Reader::attributeText(const Param &param, Attribute value, Operation &op) {
   if (auto dims = dyn_cast<AffineMapAttr>(value);
       dims && dl::mentions(dims.getValue().getResults(), counted))
     return param.count == 1 ? dim(dims.getValue().getResult(0))
                             : this->dims(dims.getValue().getResults(), param.name);
-  return onnx::attributeText(param, value, module);
+  return onnx::attributeText(param, value, module, computesInDouble(op));
 }
 
-Pieces attributeText(const Param &param, Attribute value, dl::SymbolNames names) {
+Pieces attributeText(const Param &param, Attribute value, dl::SymbolNames names, bool isExact) {
   Pieces pieces;
   auto integer = [&](int64_t number) { return Piece{Piece::Number, param.name.str(), number, {}}; };
   auto list = [&](auto range, auto element) {
@@ -129,7 +137,11 @@ Pieces attributeText(const Param &param, Attribute value, dl::SymbolNames names)
     }
     append(pieces, "]");
   };
-  auto real = [](double number) { return Piece{Piece::Text, shortest(number), 0, {}}; };
+  // Factors of sizes, which are lists, multiply in f64.
+  auto real = [&](double number) {
+    bool isOfList = isa<DenseF64ArrayAttr>(value);
+    return Piece{Piece::Text, shortest(number, isExact || isOfList), 0, {}};
+  };
   if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value)) {
     // int[2]: one stands for two that are equal.
     if (!numbers.empty() && param.count == numbers.size() && llvm::all_equal(numbers.asArrayRef()))
@@ -273,7 +285,7 @@ void Reader::call(const Signature &signature, Operation &op, Line &line) {
     bool isDefault = !otherwise.is<Item::None>() &&
                      frontend::attributeOf(param, otherwise, op.getContext()) == held;
     if (!isDefault)
-      add(param, attributeText(param, held));
+      add(param, attributeText(param, held, op));
     else if (arguments > 0)
       append(text, defaultText(param, held, module));
     isNext = false;

@@ -68,6 +68,10 @@ case("range_down", [node("Shape", "x", "shape"), node("Gather", "shape, zero", "
                     node("Cast", "places", "y", to=1)], [x("N")], [scalar("zero", 0), scalar("minus", -1), scalar("step", -2)],
      lambda v: np.arange(len(v), -1, -2), [[(n,)] for n in (1, 2, 5, 6)])
 
+# The f32 numbers 0.3 and 0.1 give 4 elements, as text too.
+case("fractions", [node("Range", "zero, end, step", "r"), node("Add", "r, x")], [x("N", 1)],
+     [scalar("zero", 0.0, "f32"), scalar("end", 0.3, "f32"), scalar("step", 0.1, "f32")], lambda v: v + np.arange(4) * 0.1, [[(2, 1)]])
+
 # A reshape whose number of elements is compared when shapes are bound.
 case("reshape", [node("Reshape", "x, shape", "z"), node("Relu", "z")], [x("N", "M")], [ints("shape", -1, 6)],
      lambda v: np.maximum(v.reshape(-1, 6), 0), [[(2, 3)], [(6, 5)], [(1, 12)]], [([(2, 4)], "to be equal")])
