@@ -42,7 +42,9 @@ to know the sizes that shapes are made of.
 
 Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
 result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not
-written counts the size before it is rounded, as the node tests do. A Range has max(ceil((limit - start) / delta), 0) elements in
+written counts the size before it is rounded, as the node tests do. The size itself is the product of f32 numbers, rounded down: 10 by
+0.9 is 9, as in PyTorch and ONNX Runtime. A pytorch_half_pixel to a size that is 1 in a run alone takes the middle, as PyTorch does.
+A Gelu of minus infinity is 0 or a tiny number, where the formula gives NaN. A Range has max(ceil((limit - start) / delta), 0) elements in
 double arithmetic, as in PyTorch and ONNX Runtime: the f32 numbers 0.3 and 0.1 give 4.
 
 The rank of a Squeeze without axes depends on the sizes that turn up. dlc drops the dims that are always 1, and takes other symbolic dims

@@ -259,8 +259,8 @@ one("cast_complex", "Cast", to=14)
 one("shift_direction", "BitShift", "x, x", direction="UP")
 one("shift_floats", "BitShift", "x, x", direction="LEFT")
 one("quantize_dtype", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32", [], [2.0])], opset=21, output_dtype=8)
-one("resize_form", "Resize", "x, , s", wide, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic",
-    coordinate_transformation_mode="asymmetric")
+one("resize_form", "Resize", "x, r, s", wide, tensors=[tensor("r", "f32", [8], [0.0] * 4 + [1.0] * 4), tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])],
+    mode="cubic", coordinate_transformation_mode="tf_crop_and_resize")
 one("quantize_scale_zero", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32", [], [0.0])], opset=21)
 one("quantize_scale_nan", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32", [3], [0.5, float("nan"), 0.0])], opset=21, axis=1)
 one("dropout_training", "Dropout", "x, r, t", tensors=[tensor("r", "f32", [], [0.5]), tensor("t", "bool", [], [1])])
@@ -285,8 +285,8 @@ one("range_dtypes", "Range", "a, b, c", tensors=[tensor("a", "i64", [], [0]), te
 one("loss_reduction", "NegativeLogLikelihoodLoss", "x, t", [value("x"), value("t", "i64", (2,))], reduction=1, ignore_index=1)
 one("constant_of_shape_value", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", ints("v", 1, 2)))
 one("constant_of_shape_large", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", tensor("v", 14, [1], raw=b"\0" * 8)))
-one("resize_symbol_fraction", "Resize", "x, , s", [value("x", dims=(1, 1, "N"))], [tensor("s", "f32", [3], [1.0, 1.0, 1.5])], opset=19,
-    mode="linear")
+case("resize_state", model([node("Add", "x, h0", "hn"), node("Resize", "x, , s", mode="linear")], [value("x", dims=("N", 3)), value("h0", dims=("N", 3))],
+                           ("y", "hn"), [tensor("s", "f32", [2], [1.5, 1.0])], opset=19), "--state", "h0=hn")
 one("range_steps", "Range", "a, b, c", tensors=[tensor("a", "f32", [], [0.0]), tensor("b", "f32", [], [4.0]), tensor("c", "f32", [], [1e-9])])
 one("stash_of_integers", "LayerNormalization", "x, w", [value("x"), value("w", dims=(3,))], stash_type=7)
 one("stash_of_text", "LayerNormalization", "x, w", [value("x"), value("w", dims=(3,))], stash_type=8)
