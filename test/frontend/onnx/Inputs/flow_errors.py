@@ -84,7 +84,12 @@ case("many_slices", [node("Relu", "x", "z0"), *parts, node("Relu", "z80")], [x("
      ("it slices a dim of", "; dlc takes bounds that are numbers, or that follow from sizes"))
 thirds = [node("Split", f"x{i}", f"a{i},b{i},c{i}", name="") for i in range(60)]
 case("many_splits", [*thirds, node("Concat", ",".join(f"b{i}" for i in range(60)), axis=0)], [x(f"N{i}", name=f"x{i}") for i in range(60)],
-     "the model has more than 64 dims that vary, those counted whose size the data say; use fewer")
+     "a part of the model that no branch or read divides has more than 64 dims that vary; use fewer")
+
+# More sizes than a model may have.
+case("many_reads", [*(part for k in range(260) for part in (node("Add", f"x,k{k}", f"a{k}"), node("NonZero", f"a{k}", f"z{k}"))),
+                    node("Concat", ",".join(f"z{k}" for k in range(260)), axis=1)], [x("N")],
+     "the model has more than 256 dims that vary, those counted whose size the data say; use fewer", [scalar(f"k{k}", float(k), "f32") for k in range(260)])
 
 # What compiles only models that are whole.
 chosen = [node("If", "c", then_branch=branch([node("MatMul", "x,w", "a")], ("a",)), else_branch=branch([node("Softmax", "x", "b")], ("b",)))]
