@@ -70,6 +70,11 @@ static bool buildGatherElements(NodeImport &node) {
   Item x = node.tensor(0), index = wrapped(node, node.tensor(1), node.dims(0)[*axis]);
   if (node.hasFailed() || !holdsKnown(node, x, *axis, node.known(1)))
     return false;
+  // Along the other dims the first elements are read: a dim without a number has as many at least.
+  dl::Dims dims = node.dims(0), read = node.dims(1);
+  for (int64_t dim = 0; read.size() == dims.size() && dim < node.rank(0); ++dim)
+    if (dim != *axis && !dl::asConstant(dims[dim]) && dl::asConstant(read[dim]))
+      x = node.call("narrow", {x, item(dim), item(int64_t(0)), Item::dim(read[dim], {})});
   node.set(0, node.call("gather", {x, item(*axis), index}));
   return !node.hasFailed();
 }

@@ -117,6 +117,11 @@ for stride, mode, before in ((1, "SAME_UPPER", 1), (2, "SAME_UPPER", 0), (2, "SA
     case(f"transposed_{mode.lower()}_{stride}", [node("ConvTranspose", "x, w", strides=[stride], auto_pad=mode)], [x(1, 1, "L")],
          [tensor("w", "f32", [1, 1, 3], [1.0, 2.0, 4.0])], lambda v, s=stride, b=before: transposed(v, s, b), [[(1, 1, 1)], [(1, 1, 6)]])
 
+# Positions along one dim read the first elements along the others: there are as many at least.
+case("gather_elements", [node("GatherElements", "x, i", axis=0)], [x("N", "M")], [tensor("i", "i64", [2, 3], [0, 1, 2, 2, 0, 1])],
+     lambda v: np.take_along_axis(v[:, :3], np.array([[0, 1, 2], [2, 0, 1]]), 0), [[(3, 3)], [(5, 7)]], [([(3, 2)], "expected 3")],
+     notes=["takes indices 0 to 2 of dim 1"])
+
 # Dims that differ by name meet: they are equal, or one of them is 1.
 case("broadcast", [node("Add", "x, v")], [x("N", 3), x("M", 3, name="v")], [], lambda a, b: a + b,
      [[(4, 3), (4, 3)], [(1, 3), (4, 3)], [(5, 3), (1, 3)], [(1, 3), (1, 3)]], [([(2, 3), (3, 3)], "equal")])
