@@ -79,8 +79,18 @@ std::string Expressions::type(Type type) const {
   return typeName(type, indexBits).value_or("?");
 }
 
+arith::ConstantOp Expressions::constantOf(Value value) const {
+  auto width = [&](Type type) { return type.isIndex() ? indexBits : type.getIntOrFloatBitWidth(); };
+  while (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
+    if (isa<VectorType>(cast.getType()) || width(cast.getIn().getType()) != width(cast.getType()))
+      break;
+    value = cast.getIn();
+  }
+  return value.getDefiningOp<arith::ConstantOp>();
+}
+
 std::string Expressions::argument(Value value) {
-  if (auto op = value.getDefiningOp<arith::ConstantOp>())
+  if (arith::ConstantOp op = constantOf(value))
     if (auto typed = literal(op.getValue(), op.getType(), indexBits, /*exactType=*/true))
       return typed->text;
   return operand(value).text;
@@ -247,8 +257,7 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
       .Case<arith::SelectOp>([&](arith::SelectOp select) {
         Expr condition = operand(select.getCondition());
         // Of two constants, one says the type: max(c ? 3 : -3, x) of i64 would be ambiguous.
-        bool isConstant = matchPattern(select.getTrueValue(), m_Constant()) &&
-                          matchPattern(select.getFalseValue(), m_Constant());
+        bool isConstant = constantOf(select.getTrueValue()) && constantOf(select.getFalseValue());
         std::string a = isConstant ? argument(select.getTrueValue())
                                    : paren(operand(select.getTrueValue()), Prec::logicalOr);
         // A chain of choices reads well without parentheses.

@@ -46,6 +46,8 @@ private:
   cpp::Expr cast(const std::string &type, const cpp::Expr &value);
   std::optional<cpp::Expr> convert(mlir::Operation *op);
   std::optional<cpp::Expr> arithmetic(mlir::Operation *op);
+  /// The constant whose literal is the text of `value`, behind casts that write nothing; null for others.
+  mlir::arith::ConstantOp constantOf(mlir::Value value) const;
   /// An operand as a function argument: 64-bit literals are typed, since int would be ambiguous.
   std::string argument(mlir::Value value);
   std::string elementOf(mlir::Operation *op) const { return type(op->getResult(0).getType()); }

@@ -132,12 +132,19 @@ gpu.module @kernels {
   // Where an offset may pass 2^31, index is 64 bits wide.
   // CHECK-LABEL: DLC_KERNEL(1) wide(
   // CHECK: const i64 block = (i64)blockIdx.x;
+  // CHECK-NEXT: x[dlc::min(block, 3ll)] = 0.0f;
   // CHECK-NEXT: x[dlc::udiv(block * 30, 7ll)] = dlc::to_f(h[block]);
   gpu.func @wide(%x: memref<?xf32> {dlc.role = "x"}, %h: memref<?xbf16> {dlc.role = "h"})
       kernel attributes {known_block_size = array<i32: 1, 1, 1>, dlc.index_bits = 64 : i32} {
     %c7 = arith.constant 7 : index
     %c30 = arith.constant 30 : index
+    %zero = arith.constant 0.0 : f32
     %b = gpu.block_id x
+    // So has an index that a number of the data becomes.
+    %three = arith.constant 3 : i64
+    %most = arith.index_cast %three : i64 to index
+    %place = arith.minsi %b, %most : index
+    memref.store %zero, %x[%place] : memref<?xf32>
     %0 = arith.muli %b, %c30 : index
     %1 = arith.divui %0, %c7 : index
     %2 = memref.load %h[%b] : memref<?xbf16>
