@@ -104,8 +104,6 @@ std::string Body::expression(const Line &line, Pending &made) {
 }
 
 void Body::line(const Line &line) {
-  if (line.mayGo && !uses.lookup(line.results.front()))
-    return;
   Pending made;
   made.text = expression(line, made);
   bool isSingle = line.results.size() == 1 && !names.contains(line.results.front());
@@ -301,23 +299,28 @@ void Body::write(ArrayRef<Statement> statements, ArrayRef<Output> outputs) {
       if (piece.kind == Piece::Value)
         ++uses[piece.value];
   };
-  llvm::DenseSet<Value> made; // by lines
-  for (const Statement &statement : statements) {
-    if (!statement.instance) {
-      const Line &line = program.lines[statement.line];
-      use(line.pieces);
-      llvm::for_each(line.parts, use);
-      if (line.kind == Line::Assign)
-        continue;
-      made.insert_range(program.lines[statement.line].results);
-      continue;
-    }
-    for (Value input : statement.instance->inputs)
-      ++uses[input];
-    made.insert_range(statement.instance->outputs);
-  }
   for (const Output &output : outputs)
     use(output.pieces);
+  llvm::DenseSet<Value> made;  // by lines
+  llvm::DenseSet<size_t> dead; // lines that nothing uses
+  for (const Statement &statement : llvm::reverse(statements)) {
+    if (statement.instance) {
+      for (Value input : statement.instance->inputs)
+        ++uses[input];
+      made.insert_range(statement.instance->outputs);
+      continue;
+    }
+    const Line &line = program.lines[statement.line];
+    if (line.kind == Line::Plain && (!line.isDim || line.mayGo) &&
+        llvm::none_of(line.results, [&](Value result) { return uses.contains(result); })) {
+      dead.insert(statement.line);
+      continue;
+    }
+    use(line.pieces);
+    llvm::for_each(line.parts, use);
+    if (line.kind != Line::Assign)
+      made.insert_range(line.results);
+  }
   for (const Output &output : outputs)
     if (output.pieces.size() == 1 && made.erase(output.pieces.front().value))
       names[output.pieces.front().value] = output.name;
@@ -329,7 +332,7 @@ void Body::write(ArrayRef<Statement> statements, ArrayRef<Output> outputs) {
       call(statements.front());
     else if (const Line &next = program.lines[statements.front().line]; next.kind != Line::Plain)
       control(next);
-    else
+    else if (!dead.contains(statements.front().line))
       line(next);
     statements = statements.drop_front(found.length);
   }

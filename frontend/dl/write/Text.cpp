@@ -124,14 +124,17 @@ static std::string declarationsOf(const Program &program, ArrayRef<Statement> st
   return text;
 }
 
-/// The type of a tensor, "?" in place of dims whose size the data say.
-static std::string typeText(Value tensor, const llvm::SmallBitVector &counted) {
-  dl::Dims dims = dl::getDims(cast<RankedTensorType>(tensor.getType()));
-  if (!dl::mentions(dims, counted))
-    return dl::text(tensor);
+/// The type of a tensor, "?" in place of dims whose size the data say, or whose definition may be
+/// less than 0.
+static std::string typeText(Value tensor, const llvm::SmallBitVector &counted,
+                            ArrayRef<dl::Range> ranges) {
   std::string text = dtypeText(tensor.getType()) + "[";
-  for (auto [position, dim] : llvm::enumerate(dims))
-    text += (position ? "," : "") + (dl::mentions(dim, counted) ? "?" : dl::text(dim, tensor));
+  for (auto [position, dim] :
+       llvm::enumerate(dl::getDims(cast<RankedTensorType>(tensor.getType())))) {
+    auto range = dl::rangeOf(dim, ranges);
+    bool isOpen = dl::mentions(dim, counted) || (range && range->min < 0);
+    text += (position ? "," : "") + (isOpen ? "?" : dl::text(dim, tensor));
+  }
   return text + "]";
 }
 
@@ -169,6 +172,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   for (StringRef dtype : frontend::dtypeNames())
     reserved.insert(dtype);
   llvm::SmallBitVector ofData = symbolsOfData(module);
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
     for (auto [position, symbol] : llvm::enumerate(symbols.getAsRange<dl::SymbolAttr>())) {
       if (ofData.test(position)) // by the ops
@@ -222,7 +226,8 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
       continue;
     }
     results.push_back({program.outputs[index], model.unique(held.getValue())});
-    outputs += (outputs.empty() ? "" : ", ") + results.back().name + ": " + typeText(value, ofData);
+    outputs += (outputs.empty() ? "" : ", ") + results.back().name + ": " +
+               typeText(value, ofData, ranges);
   }
   model.write(statements, results);
   declarations += states;

@@ -5,6 +5,7 @@
 // of it in the model. In a loop, and where the model computes a position, it becomes two tensors.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
+#include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/control/Regions.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -369,6 +370,7 @@ bool Importer::importSplit(NodeImport &node) {
       return false;
     sizes = *given;
   }
+  x = joinedOfParts(node, x, *axis, sizes);
   AffineExpr start = node.dim(0);
   for (AffineExpr part : sizes) {
     Item piece = node.call("narrow", {x, item(*axis), Item::dim(start, {}), Item::dim(part, {})});

@@ -165,10 +165,11 @@ bool Regions::resultTypes(Location loc, const Body &body, Value trips, bool hasC
       dims.push_back(isInside(dim, body.firstSymbol) ? readDim(loc, "loop_dim", {dim}) : dim);
     if (llvm::is_contained(dims, AffineExpr()))
       return false;
-    auto result = dl::makeTensor(dims, type.getElementType());
-    if (!emitter.fits(result, loc))
+    outside.push_back(dl::makeTensor(dims, type.getElementType()));
+    if (position >= carried)
+      dims[0] = dims[0] + 1; // the language gathers by joining one row more
+    if (!emitter.fits(dl::makeTensor(dims, type.getElementType()), loc))
       return false;
-    outside.push_back(result);
   }
   return true;
 }

@@ -96,7 +96,7 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
   AffineExpr first, length;
   node.expectSize(size);
   AffineExpr whole = node.atLeastZero(size);
-  if (auto count = dl::asConstant(size); count && step == 1)
+  if (auto count = dl::asConstant(size); count && *count > 1 && step == 1)
     if (Item part = partOfTable(node, x, dim, *count, start, end);
         part.isTensor() || node.hasFailed())
       return part;
@@ -195,6 +195,25 @@ static bool buildSlice(NodeImport &node) {
   return !node.hasFailed();
 }
 
+Item joinedOfParts(NodeImport &node, Item x, int64_t axis, MutableArrayRef<AffineExpr> sizes) {
+  if (!x.isTensor())
+    return x;
+  dl::Dims dims = dl::getDims(x.tensorType());
+  AffineExpr size = dims[axis], whole = node.dim(0);
+  for (AffineExpr &part : sizes) {
+    part = node.atLeastZero(part); // the sum is another one then
+    whole = dl::normalize(whole + part);
+  }
+  if (whole != size && !dl::asConstant(whole) && !node.mayAgree(size, whole)) {
+    node.fail("its parts have " + node.text(whole) + " elements of a dim of " + node.text(size));
+    return {Item::Poison(), {}};
+  }
+  if (whole == size || dl::asConstant(size) || !node.mayAgree(size, whole))
+    return x;
+  dims[axis] = whole;
+  return node.expect(x, dims);
+}
+
 static bool buildSplit(NodeImport &node) {
   auto axis = node.axis(node.integer("axis", 0), node.rank(0));
   dl::Dims sizes;
@@ -228,19 +247,8 @@ static bool buildSplit(NodeImport &node) {
   if (static_cast<int64_t>(sizes.size()) != count)
     return node.fail("it has " + llvm::Twine(sizes.size()) + " sizes for " + llvm::Twine(count) +
                      " results");
-  AffineExpr start = node.dim(0), whole = node.dim(0);
-  for (AffineExpr &part : sizes) {
-    part = node.atLeastZero(part); // the sum is another one then
-    whole = dl::normalize(whole + part);
-  }
-  if (whole != size && !dl::asConstant(whole) && !node.mayAgree(size, whole))
-    return node.fail("its parts have " + node.text(whole) + " elements of a dim of " +
-                     node.text(size));
-  if (whole != size && !dl::asConstant(size) && node.mayAgree(size, whole)) {
-    dl::Dims dims = node.dims(0);
-    dims[*axis] = whole;
-    x = node.expect(x, dims);
-  }
+  x = joinedOfParts(node, x, *axis, sizes);
+  AffineExpr start = node.dim(0);
   for (auto [position, part] : llvm::enumerate(sizes)) {
     node.set(position,
              node.call("narrow", {x, item(*axis), Item::dim(start, {}), Item::dim(part, {})}));

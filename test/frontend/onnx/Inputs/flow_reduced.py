@@ -103,6 +103,13 @@ case("loop_sized", [node("NonZero", "x", "z"), node("Size", "z", "l"), node("Loo
 case("quotient_by_dim", [node("Shape", "x", "d"), node("Mul", "d,two", "e"), node("Div", "nine,e", "q"), node("Mul", "q,d", "p"), node("Max", "p,two", "s"), *fill],
      [x("N")], [ints("two", 2), ints("nine", 9)], lambda a: np.ones(max(9 // (2 * len(a)) * len(a), 2)), [[rows(k)] for k in (1, 2, 3, 4, 5, 9)], text=True)
 
+# A dim that pads of the data's make, in parts of which one may be nothing; and a start beyond the one element of a dim.
+case("split_padded", [node("Pad", "x,p", "w"), node("Shape", "w", "e", start=0, end=1), node("Min", "e,two", "k"), node("Sub", "e,k", "r"), node("Concat", "k,r", "s", axis=0),
+                      node("SplitToSequence", "w,s", "q", axis=0), node("SequenceAt", "q,at", "y")],
+     [x("N", 3), x(4, dtype="i64", name="p"), at], [ints("two", 2)],
+     lambda a, p, k: np.split(np.pad(a, ((p[0], p[2]), (0, 0))), [2])[k], [[rows(n, 3), [1, 0, 1, 0], k] for n in (1, 4) for k in (0, 1)])
+case("slice_past_one", [node("Shape", "v", "d"), node("Slice", "x,d,three,zero")], [x(1, 3), x("M", name="v")], [ints("zero", 0), ints("three", 3)],
+     lambda a, b: a[len(b):3], [[rows(1, 3), rows(k)] for k in (1, 4)])
 # More sizes than one program takes, without a branch or read: the model is cut.
 many = [node("Shape", "x", "d", start=0, end=1), *(part for k in range(70) for part in (
     node("Min", f"d,most{k}", f"e{k}"), node("Slice", f"x,zero,e{k},zero", f"p{k}"), node("ReduceSum", f"p{k},zero", f"s{k}", keepdims=0)))]
