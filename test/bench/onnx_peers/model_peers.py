@@ -85,14 +85,16 @@ class Outcome:
 def measure(path, options, outcome):
     name = os.path.basename(path)
     package = os.path.join(run_bench.OUT, name + ".bin")
-    begin = time.perf_counter()
+    seconds = float("inf")
     try:
-        run_bench.output(run_bench.DLC, "compile", path, "-q", "--target", "cpu", "-o", package)
+        for _ in range(2):  # the first one may read the compiler from the disk
+            begin = time.perf_counter()
+            run_bench.output(run_bench.DLC, "compile", path, "-q", "--target", "cpu", "-o", package)
+            seconds = min(seconds, time.perf_counter() - begin)
     except SystemExit as problem:
         outcome.refused += 1
         print(f"  {name:50s} not taken: {str(problem).splitlines()[-1] if str(problem) else ''}")
         return
-    seconds = time.perf_counter() - begin
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads, settings.inter_op_num_threads, settings.log_severity_level = options.threads, 1, 4
     theirs = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
