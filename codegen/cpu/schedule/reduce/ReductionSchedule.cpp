@@ -21,8 +21,9 @@ namespace dlc::codegen {
 
 /// Vectors in flight along a reduction dim: hides the latency of an addition.
 static constexpr int64_t kAccumulators = 4;
-/// A sum of reals is made of sums of at most this many terms: what rounding costs grows with the longest of them.
-static constexpr int64_t kLongestSum = 512;
+/// A sum of reals is made of sums of at most this many terms, and these again: what rounding costs
+/// grows with the longest of them. Where the number of terms is unknown, kSumLevels times.
+static constexpr int64_t kLongestSum = 128, kSumLevels = 2;
 /// Columns of a tile; of one whose results lie apart, and its elements of each line of them.
 static constexpr int64_t kTileColumns = 512, kTileColumnsApart = 64, kTileLine = 32;
 /// Windows of at most this many elements are written out.
@@ -67,6 +68,12 @@ private:
   Accumulator acrossLanes(unsigned stage, Accumulator acc);
   SmallVector<Value> foldRow(unsigned stage, Value from, Value to, int64_t step, ValueRange init,
                              AffineExpr extent, CpuKernel::Fold body);
+  /// Of a loop's steps, and of the parts that it sums by themselves, in indices.
+  struct PartLengths {
+    int64_t step, part;
+  };
+  SmallVector<Value> foldParts(unsigned stage, Value from, Value to, PartLengths lengths,
+                               ValueRange init, CpuKernel::Fold body);
   bool addsReals(unsigned stage) const {
     return nest.stages[stage] == Combiner::add &&
            k.emitter.accumulatorKind(stage) == ScalarKind::floating;
@@ -297,17 +304,32 @@ Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
 
 //===- Stages ---------------------------------------------------------------------------------------===//
 
-/// Folds a loop into accumulators `init`, several of one kind; where its `extent` makes a sum long, by parts.
+/// Folds a loop into accumulators `init`, several of one kind; where its `extent` makes a sum long,
+/// by parts of parts.
 SmallVector<Value> ReductionSchedule::foldRow(unsigned stage, Value from, Value to, int64_t step,
                                               ValueRange init, AffineExpr extent,
                                               CpuKernel::Fold body) {
-  auto count = dl::asConstant(extent);
-  if (!addsReals(stage) || (count && *count <= kLongestSum * step))
+  if (!addsReals(stage))
     return k.fold(from, to, step, init, body);
+  auto count = dl::asConstant(extent);
+  int64_t part = step;
+  for (int64_t level = 0; count ? *count > kLongestSum * part : level < kSumLevels; ++level)
+    part *= kLongestSum;
+  return foldParts(stage, from, to, {step, part}, init, body);
+}
+
+/// Folds a loop whose parts of `lengths.part` indices are summed by themselves, and their parts, too,
+/// down to single steps.
+SmallVector<Value> ReductionSchedule::foldParts(unsigned stage, Value from, Value to,
+                                                PartLengths lengths, ValueRange init,
+                                                CpuKernel::Fold body) {
+  if (lengths.part == lengths.step)
+    return k.fold(from, to, lengths.step, init, body);
   SmallVector<Value> zeros(init.size(), neutralAccumulator(stage).front());
-  return k.fold(from, to, kLongestSum * step, init, [&](Value at, ValueRange accs) {
-    Value end = k.smaller(k.add(at, k.index(kLongestSum * step)), to);
-    SmallVector<Value> sums = k.fold(at, end, step, zeros, body), next;
+  return k.fold(from, to, lengths.part, init, [&](Value at, ValueRange accs) {
+    Value end = k.smaller(k.add(at, k.index(lengths.part)), to);
+    PartLengths inner{lengths.step, lengths.part / kLongestSum};
+    SmallVector<Value> sums = foldParts(stage, at, end, inner, zeros, body), next;
     for (auto [acc, sum] : llvm::zip(accs, sums))
       next.push_back(combineAccumulators(stage, {acc}, {sum}).front());
     return next;
