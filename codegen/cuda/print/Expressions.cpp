@@ -256,7 +256,8 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
       .Case<arith::CmpFOp>([&](arith::CmpFOp cmp) { return compare(cmp); })
       .Case<arith::SelectOp>([&](arith::SelectOp select) {
         Expr condition = operand(select.getCondition());
-        // Of two constants, one says the type: max(c ? 3 : -3, x) of i64 would be ambiguous.
+        // The literal of one of two constants has the exact type: otherwise the choice would be an
+        // int, and max(c ? 3 : -3, x) of an i64 x ambiguous.
         bool isConstant = constantOf(select.getTrueValue()) && constantOf(select.getFalseValue());
         std::string a = isConstant ? argument(select.getTrueValue())
                                    : paren(operand(select.getTrueValue()), Prec::logicalOr);

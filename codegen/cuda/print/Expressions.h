@@ -46,7 +46,7 @@ private:
   cpp::Expr cast(const std::string &type, const cpp::Expr &value);
   std::optional<cpp::Expr> convert(mlir::Operation *op);
   std::optional<cpp::Expr> arithmetic(mlir::Operation *op);
-  /// The constant whose literal is the text of `value`, behind casts that write nothing; null for others.
+  /// Returns the constant that `value` is after casts that the text leaves out; null if it is none.
   mlir::arith::ConstantOp constantOf(mlir::Value value) const;
   /// An operand as a function argument: 64-bit literals are typed, since int would be ambiguous.
   std::string argument(mlir::Value value);

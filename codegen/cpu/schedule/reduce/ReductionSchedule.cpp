@@ -21,8 +21,9 @@ namespace dlc::codegen {
 
 /// Vectors in flight along a reduction dim: hides the latency of an addition.
 static constexpr int64_t kAccumulators = 4;
-/// A sum of reals is made of sums of at most this many terms, and these again: what rounding costs
-/// grows with the longest of them. Where the number of terms is unknown, kSumLevels times.
+/// A sum of reals is divided into sums of at most this many terms, because rounding errors grow with
+/// the number of terms. The sums of many parts are divided in the same way, until few are left. If
+/// the number of terms is unknown, the sum is divided kSumLevels times.
 static constexpr int64_t kLongestSum = 128, kSumLevels = 2;
 /// Columns of a tile; of one whose results lie apart, and its elements of each line of them.
 static constexpr int64_t kTileColumns = 512, kTileColumnsApart = 64, kTileLine = 32;
@@ -68,7 +69,7 @@ private:
   Accumulator acrossLanes(unsigned stage, Accumulator acc);
   SmallVector<Value> foldRow(unsigned stage, Value from, Value to, int64_t step, ValueRange init,
                              AffineExpr extent, CpuKernel::Fold body);
-  /// Of a loop's steps, and of the parts that it sums by themselves, in indices.
+  /// How many indices a step of a loop takes, and how many a part of it that is summed separately.
   struct PartLengths {
     int64_t step, part;
   };
@@ -304,8 +305,8 @@ Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
 
 //===- Stages ---------------------------------------------------------------------------------------===//
 
-/// Folds a loop into accumulators `init`, several of one kind; where its `extent` makes a sum long,
-/// by parts of parts.
+/// Folds a loop into accumulators `init`, several of one kind. If its `extent` makes a sum long, the
+/// loop is divided into parts that are summed separately.
 SmallVector<Value> ReductionSchedule::foldRow(unsigned stage, Value from, Value to, int64_t step,
                                               ValueRange init, AffineExpr extent,
                                               CpuKernel::Fold body) {
@@ -318,8 +319,8 @@ SmallVector<Value> ReductionSchedule::foldRow(unsigned stage, Value from, Value 
   return foldParts(stage, from, to, {step, part}, init, body);
 }
 
-/// Folds a loop whose parts of `lengths.part` indices are summed by themselves, and their parts, too,
-/// down to single steps.
+/// Folds a loop in parts of `lengths.part` indices. Each part starts from 0 and is divided again, down
+/// to single steps; its sum is then added to `init`.
 SmallVector<Value> ReductionSchedule::foldParts(unsigned stage, Value from, Value to,
                                                 PartLengths lengths, ValueRange init,
                                                 CpuKernel::Fold body) {

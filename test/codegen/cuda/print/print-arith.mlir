@@ -140,7 +140,7 @@ gpu.module @kernels {
     %c30 = arith.constant 30 : index
     %zero = arith.constant 0.0 : f32
     %b = gpu.block_id x
-    // So has an index that a number of the data becomes.
+    // A literal has the exact type as well if a cast that the text leaves out makes it an index.
     %three = arith.constant 3 : i64
     %most = arith.index_cast %three : i64 to index
     %place = arith.minsi %b, %most : index
