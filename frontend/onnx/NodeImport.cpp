@@ -238,7 +238,7 @@ bool NodeImport::limitPart(AffineExpr end, int64_t most) {
     return symbol.value().isRead && end.isFunctionOfSymbol(symbol.index());
   });
   bool isComputed = dl::mentions(end, dl::computedSymbols(importer.module));
-  // From the end of the dim, or cut at it.
+  // Such an end may count from the end of the dim, or lie beyond it and be cut there.
   if (isRead || (isComputed && (!ends || ends->min < 0 || ends->max > most)))
     return false;
   if (!dl::isCheckedWhenBound(dl::constantDim(most, context), end, importer.module))

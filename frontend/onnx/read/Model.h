@@ -38,7 +38,7 @@ struct Tensor {
   bool hasRaw = false, hasStrings = false, isExternal = false, isSegmented = false;
   llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>, 0> externalData;
   llvm::ArrayRef<uint8_t> message; // all of it, for who reads it again
-  /// Of a SparseTensorProto: its elements other than 0, and their places.
+  /// The elements other than 0 of a SparseTensorProto, and their positions.
   std::vector<Tensor> parts;
 };
 

@@ -1,9 +1,10 @@
 //===- Resize.cpp - Resizing of ONNX ---------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What interpolate computes becomes that op, one kernel. Everything else goes one dim after the other: for each place of the
-// result a coordinate in x, in double, from it the nearest elements and what each of them counts; all of that depends on
-// sizes alone and is computed at load. Then as many reads of x as there are taps, multiplied and added.
+// A Resize that dl.interpolate can compute becomes this op, which is one kernel. Any other Resize works
+// on one dim after the other. Each element of the result has a coordinate in x, computed in double. The
+// coordinate gives the nearest elements of x and their weights. All of this depends on sizes alone and
+// is computed at load. A run reads these elements, multiplies them by their weights and adds.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/resize/ResizeImport.h"
@@ -26,7 +27,7 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
                                 StringRef(nearest).starts_with("round")) ||
                                isFloor);
   for (size_t i = 0; i < dims.size(); ++i) {
-    // Corners of a size that is no whole number lie elsewhere.
+    // If the scaled size is not a whole number, the corners are at other coordinates.
     double end = size(i) * scales[i];
     isFloor &= rounding(i) == nearest;
     isLinear &= !aligns || hasWholeCorners(i) || end == std::floor(end);
@@ -101,8 +102,8 @@ Item ResizeImport::factor(size_t axis) {
   return isKnown ? item(scales[axis]) : math("div", length(sizes[axis]), length(dims[axis]));
 }
 
-/// The distance in x of neighbours in a result of `width` elements, the last of which is `top` elements after the first. A single
-/// element is the first.
+/// Returns the distance in x between neighbours of a result of `width` elements whose last element is
+/// `top` elements after the first. A single element is the first one.
 Item ResizeImport::distance(Item top, Item width) {
   Item steps = math("sub", std::move(width), 1);
   if (steps.is<double>())
@@ -111,7 +112,7 @@ Item ResizeImport::distance(Item top, Item width) {
   return math("div", std::move(top), node.call("clamp", {steps}, {{"min", item(kLeast)}}));
 }
 
-/// Where each place of the result lies in x.
+/// Returns the coordinate in x of each element of the result.
 Item ResizeImport::coordinates(size_t axis) {
   Type f64 = node.builder.getF64Type();
   Item in = length(dims[axis]), out = length(sizes[axis]), scale = factor(axis);
@@ -186,7 +187,8 @@ Item ResizeImport::cubic(Item distance) {
   return node.call("where", {math("le", distance, 1), near, beyond});
 }
 
-/// What the element `tap` behind the coordinate's floor counts, unscaled; `filter` below 1 widens the window.
+/// Returns the weight of the element that is `tap` elements after the coordinate's floor, before the
+/// weights are divided by their sum. A `filter` below 1 widens the window.
 Item ResizeImport::weight(Item fraction, int64_t tap, double filter) {
   Item distance = node.call("abs", {math("sub", fraction, static_cast<double>(tap))});
   if (filter != 1)
@@ -291,7 +293,7 @@ bool ResizeImport::run() {
   return !node.hasFailed();
 }
 
-/// Upsample is the Resize of before opset 10.
+/// Imports an Upsample, which Resize replaced in opset 10.
 static bool buildResize(NodeImport &node) { return ResizeImport(node).run(); }
 
 llvm::ArrayRef<OddRule> resizeRules() {

@@ -28,14 +28,14 @@ private:
   bool keepAspectRatio(llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<double> wanted);
   bool expectFactor(double number);
   bool expectSize(double number);
-  /// dim * factor, cut off; nothing, reported, where it is not known or too large.
+  /// Returns dim * factor, rounded down; nothing, reported, if it is unknown or too large.
   std::optional<mlir::AffineExpr> scaled(mlir::AffineExpr dim, double factor);
   bool readRegion(llvm::ArrayRef<int64_t> axes);
   /// Whether an axis has another size, or the same one of elements that lie elsewhere.
   bool isResized(size_t axis) const {
     return sizes[axis] != dims[axis] || scales[axis] != 1 || position == "tf_crop_and_resize";
   }
-  /// What interpolate does; false where it is not that.
+  /// Imports what dl.interpolate computes. Returns false for any other Resize.
   bool interpolate(Item x);
   bool isInterpolation(std::string &torchMode, size_t first);
   Item resized(Item x, size_t axis, std::optional<Item> &isOutside);
@@ -59,7 +59,7 @@ private:
   Item length(mlir::AffineExpr dim);
   Item distance(Item top, Item width);
   Item last(size_t axis) { return math("sub", length(dims[axis]), 1); }
-  /// What an axis is scaled by.
+  /// Returns the factor by which an axis is scaled.
   Item factor(size_t axis);
   /// The whole dim by the factor that was given, or 1 where a run says the dim.
   double size(size_t axis) const {

@@ -40,7 +40,7 @@ bool ResizeImport::keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> want
   return true;
 }
 
-/// Also refuses what is no number.
+/// Refuses NaN, too.
 bool ResizeImport::expectFactor(double number) {
   constexpr double kLargest = 1 << 30;
   return (number >= 0 && number <= kLargest) ||
