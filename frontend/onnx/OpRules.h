@@ -73,8 +73,8 @@ Item transformed(NodeImport &node, Item x, mlir::AffineExpr n, bool isInverse, b
 /// those from it on. Nothing, reported, after an error. ops/shape/Reshape.cpp
 std::optional<Item> flattened(NodeImport &node);
 
-/// Returns `x` with the sum of `sizes`, the sizes of its parts, as the dim `axis`. Sizes that could be
-/// negative become 0 at least. A run in which the dim is not this sum is refused when shapes are
+/// Returns `x` with the sum of `sizes`, the sizes of its parts, as the dim `axis`. Sizes that could
+/// be negative become 0 at least. A run in which the dim is not this sum is refused when shapes are
 /// bound. Poison, reported, if it never is. ops/shape/Slice.cpp
 Item joinedOfParts(NodeImport &node, Item x, int64_t axis,
                    llvm::MutableArrayRef<mlir::AffineExpr> sizes);

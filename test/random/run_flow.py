@@ -42,7 +42,8 @@ LIMITS = [
     "dlc takes such sequences of one rank",
     "dlc takes results of one rank and dtype",
 ]
-# What docs/sizes.md says of the text: sizes of loops that the language does not see to be equal, or knows no end of.
+# Messages about texts that the language refuses, as docs/sizes.md says: it does not see that two sizes of loops are equal, or how large one
+# may become.
 TEXT_LIMITS = [
     "expected equal dims",
     "dims that are equal for some sizes alone need these sizes",

@@ -136,7 +136,7 @@ ExprPtr Parser::parseUnary() {
   auto unary = std::make_unique<UnaryExpr>(token.getLoc());
   unary->op = op;
   advance();
-  // -2^63 is an integer, though 2^63 is none.
+  // -2^63 fits in 64 bits, though 2^63 does not.
   if (op == UnaryOp::negate && at(Token::integer) && token.getSpelling() == "9223372036854775808") {
     auto smallest = std::make_unique<IntegerExpr>(unary->loc);
     smallest->value = std::numeric_limits<int64_t>::min();

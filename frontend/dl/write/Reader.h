@@ -39,7 +39,8 @@ struct Reader {
   /// Lets dims of a tensor be the sizes of what is read and has none yet.
   void noteSizes(mlir::Value tensor);
   void noteRead(dl::ReadOp read);
-  /// The size of the first result of a counting op that nothing cuts: its call returns it cut.
+  /// Returns the counted size of the results of `op` as a size of the first of them. No other op
+  /// cuts them to this size, but the call in the language does.
   Pieces sizeOfCall(mlir::Operation &op);
   /// Adds a line that gives a symbol its name.
   Line &defineSize(unsigned symbol, llvm::StringRef function, Pieces pieces);
@@ -50,11 +51,13 @@ struct Reader {
   void readPart(dl::PartOp part);
   void readIf(dl::IfOp branch);
   void readWhile(dl::WhileOp loop);
-  /// What a loop gathers, before its first step: dims that have no name yet are 0.
+  /// Returns the tensor that a loop gathers before its first step. It has no rows, and a dim that
+  /// has no name yet is 0.
   Pieces withoutRows(mlir::Value gathered);
-  /// The tensor with one more row at the end. Dims that only the steps know are those of the row.
+  /// Returns the tensor with one more row at the end. Dims that only the steps know become those of
+  /// the row.
   Pieces withRow(mlir::Value gathered, mlir::Value row);
-  /// The tensor after the loop, with the dims that have a name; empty where the loop gives it these.
+  /// Returns the tensor after the loop with the dims that have a name; empty if it has them anyway.
   Pieces withDims(mlir::Value gathered);
   void readBlock(mlir::Block &block);
   Line &add(Line::Kind kind, llvm::StringRef function = {});

@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Whether the range of a derived symbol is smaller than its definition says, which the language
-/// writes in forward alone: derived(N + 1, most=8).
+/// Whether the range of a derived symbol is smaller than that of its definition. The language can
+/// say this in forward alone: derived(N + 1, most=8).
 static bool isLimited(dl::SymbolAttr symbol, ArrayRef<dl::Range> ranges) {
   auto range = dl::rangeOf(symbol.getDerived(), ranges);
   return range && (symbol.getMax() < range->max || symbol.getMin() > range->min);

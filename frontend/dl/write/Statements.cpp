@@ -41,8 +41,8 @@ static bool computesInDouble(Operation &op) {
          });
 }
 
-/// Unless it has to be exact, a number that an f32 can hold is said as that: ONNX's attributes are f32, and 1e-05 is what their
-/// author wrote.
+/// Unless it has to be exact, a number that an f32 can hold is written with the digits of an f32:
+/// ONNX's attributes are f32, and 1e-05 is what their author wrote.
 static std::string shortest(double number, bool isExact) {
   if (!std::isfinite(number))
     return std::isnan(number) ? "float(\"nan\")"
@@ -425,8 +425,7 @@ void Reader::readBlock(Block &block) {
   }
 }
 
-/// Lets inputs and outputs keep their names: members whose path begins with one of these get
-/// another first word.
+/// Renames members whose path begins with the name of an input or output, which keep their names.
 static void renameMembers(func::FuncOp function, Program &program) {
   llvm::StringSet<> ports, firsts;
   auto addPorts = [&](ArrayAttr list) {

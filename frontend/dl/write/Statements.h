@@ -18,7 +18,8 @@ llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
 /// "f32"
 std::string dtypeText(mlir::Type type);
 
-/// The attribute of a parameter as an argument, dims by `names`. Where it is not `isExact`, a real number reads the same in f32.
+/// Returns the attribute of a parameter as an argument, with dims by `names`. Unless `isExact`, a
+/// real number has only the digits that an f32 needs.
 Pieces attributeText(const Param &param, mlir::Attribute value, dl::SymbolNames names,
                      bool isExact = false);
 /// The same of an argument behind others whose value is its default, which stays unwritten: one number that another instance of a

@@ -4,7 +4,6 @@
 // A sequence is a list at import as long as its length and the positions are known; nothing is left
 // of it in the model. In a loop, and where the model computes a position, it becomes two tensors.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/control/Regions.h"
 
@@ -13,8 +12,6 @@
 using namespace mlir;
 
 namespace dlc::onnx {
-
-using frontend::quote;
 
 static Item poison() { return {Item::Poison(), {}}; }
 

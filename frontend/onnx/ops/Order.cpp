@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Sums or products up to each element along `axis`, in the dtype of x; from the end with `reverse`, without the element itself
-/// with `exclusive`: `nothing` before the first.
+/// Sums or products up to each element along `axis`, in the dtype of x; from the end with
+/// `reverse`, without the element itself with `exclusive`: `nothing` before the first.
 static Item runningAlong(NodeImport &node, StringRef callee, double nothing, int64_t axis) {
   bool isExclusive = node.integer("exclusive", 0) != 0, isReverse = node.integer("reverse", 0) != 0;
   auto turned = [&](Item from) {

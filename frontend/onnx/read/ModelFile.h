@@ -34,12 +34,14 @@ struct Elements {
   size_t count() const { return bytes.size() / frontend::sizeOf(type); }
 };
 
-/// The names of a file. Those with control characters, which a compiled model cannot have, are replaced by others.
+/// The names of a file. A name with control characters, which a compiled model cannot have, is
+/// replaced by another one.
 class Names {
 public:
   /// Returns what replaces `name`: the name itself if nothing does.
   llvm::StringRef nameOf(llvm::StringRef name);
-  /// Finds replacements for the names that need one, among all names that nameOf was called with. False if there are none.
+  /// Finds replacements for the names that need one, among all names that nameOf was called with.
+  /// False if there are none.
   bool replace();
   /// The replaced names of the file and their replacements.
   const llvm::MapVector<llvm::StringRef, std::string> &replaced() const { return replacements; }
@@ -68,7 +70,8 @@ public:
   /// The elements of a tensor of the model, whatever form they are stored in. Data outside lie in a regular file in the folder of the
   /// model or below, reached without a link. An error says what is wrong with the tensor; the caller names it.
   llvm::Expected<Elements> elements(const Tensor &tensor);
-  /// The place of the message of `tensor` in the file, for readTensorAt: "OFFSET:SIZE", and ":sparse" of a sparse one.
+  /// The place of the message of `tensor` in the file, for readTensorAt: "OFFSET:SIZE", and
+  /// ":sparse" of a sparse one.
   std::string placeOf(const Tensor &tensor) const;
 
 private:

@@ -325,7 +325,7 @@ DerivedAttr replaceSymbols(DerivedAttr size, ArrayRef<AffineExpr> by) {
   return DerivedAttr::get(size.getContext(), size.getFunction(), operands);
 }
 
-/// The integer that `a` is times `b` for all sizes; nothing where it is none.
+/// Returns the integer k for which `a` is k * `b` for all sizes; nothing if there is none.
 static std::optional<int64_t> exactQuotient(AffineExpr a, AffineExpr b, ArrayRef<Range> symbols) {
   SmallVector<AffineExpr> least;
   for (const Range &range : symbols)
@@ -373,7 +373,8 @@ AffineExpr simplified(DerivedAttr size, ArrayRef<Range> symbols) {
       return {};
     if (auto quotient = exactQuotient(a, b, symbols))
       return constantDim(*quotient, size.getContext());
-    // The range of another quotient of dims is far too large, and a symbol's can be limited.
+    // Any other quotient of two dims stays a symbol: the range of the expression would be far too
+    // large, while that of a symbol can be limited.
     return asConstant(a) || asConstant(b) ? normalize(a.floorDiv(b)) : AffineExpr();
   }
   default:

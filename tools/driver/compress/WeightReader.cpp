@@ -31,9 +31,11 @@ std::string holdUnderOwnName(const std::string &base, std::vector<uint8_t> bytes
   std::string name = base;
   for (unsigned number = 2;; ++number) {
     auto [held, isNew] = packedWeights().try_emplace(name);
-    if (isNew)
+    if (isNew) {
       held->second = std::move(bytes);
-    if (isNew || held->second == bytes)
+      return name;
+    }
+    if (held->second == bytes)
       return name;
     name = base + std::to_string(number);
   }

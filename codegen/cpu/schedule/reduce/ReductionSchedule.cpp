@@ -21,9 +21,9 @@ namespace dlc::codegen {
 
 /// Vectors in flight along a reduction dim: hides the latency of an addition.
 static constexpr int64_t kAccumulators = 4;
-/// A sum of reals is divided into sums of at most this many terms, because rounding errors grow with
-/// the number of terms. The sums of many parts are divided in the same way, until few are left. If
-/// the number of terms is unknown, the sum is divided kSumLevels times.
+/// A sum of reals is divided into sums of at most this many terms, because rounding errors grow
+/// with the number of terms. The sums of many parts are divided in the same way, until few are
+/// left. If the number of terms is unknown, the sum is divided kSumLevels times.
 static constexpr int64_t kLongestSum = 128, kSumLevels = 2;
 /// Columns of a tile; of one whose results lie apart, and its elements of each line of them.
 static constexpr int64_t kTileColumns = 512, kTileColumnsApart = 64, kTileLine = 32;
@@ -305,8 +305,8 @@ Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
 
 //===- Stages ---------------------------------------------------------------------------------------===//
 
-/// Folds a loop into accumulators `init`, several of one kind. If its `extent` makes a sum long, the
-/// loop is divided into parts that are summed separately.
+/// Folds a loop into accumulators `init`, several of one kind. If its `extent` makes a sum long,
+/// the loop is divided into parts that are summed separately.
 SmallVector<Value> ReductionSchedule::foldRow(unsigned stage, Value from, Value to, int64_t step,
                                               ValueRange init, AffineExpr extent,
                                               CpuKernel::Fold body) {
@@ -319,8 +319,8 @@ SmallVector<Value> ReductionSchedule::foldRow(unsigned stage, Value from, Value 
   return foldParts(stage, from, to, {step, part}, init, body);
 }
 
-/// Folds a loop in parts of `lengths.part` indices. Each part starts from 0 and is divided again, down
-/// to single steps; its sum is then added to `init`.
+/// Folds a loop in parts of `lengths.part` indices. Each part starts from 0 and is divided again,
+/// down to single steps; its sum is then added to `init`.
 SmallVector<Value> ReductionSchedule::foldParts(unsigned stage, Value from, Value to,
                                                 PartLengths lengths, ValueRange init,
                                                 CpuKernel::Fold body) {

@@ -271,7 +271,8 @@ Item ForwardLowering::chooseByTensor(const ConditionalExpr &expr, const Item &co
   return joined ? std::move(joined->front()).at(expr.loc) : poison(expr.loc);
 }
 
-/// Whether a size that is read is a dim of the result: `size(y, 0)` names it, and does not use y.
+/// Whether a dim of the result is a size that is read. Then `size(y, 0)` needs the branch, though
+/// it does not use the tensor y.
 static bool givesReadSize(Value result, ArrayRef<Symbol> symbols) {
   return llvm::any_of(dl::getDims(cast<RankedTensorType>(result.getType())), [&](AffineExpr dim) {
     auto symbol = dyn_cast<AffineSymbolExpr>(dim);
@@ -279,8 +280,8 @@ static bool givesReadSize(Value result, ArrayRef<Symbol> symbols) {
   });
 }
 
-/// Drops the results of branches that nothing reads: names that each arm assigns, and no line after
-/// the branch uses.
+/// Drops the results of branches that nothing reads. They are names that each arm assigns and that
+/// no line after the branch uses.
 void ForwardLowering::dropUnusedResults(func::FuncOp function) {
   SmallVector<dl::IfOp> branches, empty;
   function.walk([&](dl::IfOp branch) { branches.push_back(branch); });

@@ -1,10 +1,11 @@
 //===- Resize.cpp - Resizing of ONNX ---------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A Resize that dl.interpolate can compute becomes this op, which is one kernel. Any other Resize works
-// on one dim after the other. Each element of the result has a coordinate in x, computed in double. The
-// coordinate gives the nearest elements of x and their weights. All of this depends on sizes alone and
-// is computed at load. A run reads these elements, multiplies them by their weights and adds.
+// A Resize that dl.interpolate can compute becomes this op, which is one kernel. Any other Resize
+// works on one dim after the other. Each element of the result has a coordinate in x, computed in
+// double. The coordinate gives the nearest elements of x and their weights. All of this depends on
+// sizes alone and is computed at load. A run reads these elements, multiplies them by their weights
+// and adds.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/resize/ResizeImport.h"
@@ -102,8 +103,8 @@ Item ResizeImport::factor(size_t axis) {
   return isKnown ? item(scales[axis]) : math("div", length(sizes[axis]), length(dims[axis]));
 }
 
-/// Returns the distance in x between neighbours of a result of `width` elements whose last element is
-/// `top` elements after the first. A single element is the first one.
+/// Returns the distance in x between neighbours of a result of `width` elements whose last element
+/// is `top` elements after the first. A single element is the first one.
 Item ResizeImport::distance(Item top, Item width) {
   Item steps = math("sub", std::move(width), 1);
   if (steps.is<double>())
@@ -187,8 +188,8 @@ Item ResizeImport::cubic(Item distance) {
   return node.call("where", {math("le", distance, 1), near, beyond});
 }
 
-/// Returns the weight of the element that is `tap` elements after the coordinate's floor, before the
-/// weights are divided by their sum. A `filter` below 1 widens the window.
+/// Returns the weight of the element that is `tap` elements after the coordinate's floor, before
+/// the weights are divided by their sum. A `filter` below 1 widens the window.
 Item ResizeImport::weight(Item fraction, int64_t tap, double filter) {
   Item distance = node.call("abs", {math("sub", fraction, static_cast<double>(tap))});
   if (filter != 1)

@@ -85,8 +85,8 @@ std::optional<AffineExpr> ResizeImport::scaled(AffineExpr dim, double factor) {
   return size ? std::optional(size) : std::nullopt;
 }
 
-/// The sizes that scales ask for which are computed as a size over the dim's own: so exporters write
-/// that a tensor gets the size of another one. Nothing where a scale is computed otherwise.
+/// The sizes that scales ask for which are computed as a size over the dim's own: so exporters
+/// write that a tensor gets the size of another one. Nothing where a scale is computed otherwise.
 std::optional<dl::Dims> ResizeImport::sizesOfScales(const Known &given, ArrayRef<int64_t> axes) {
   auto withoutRounding = [](mlir::Attribute number) {
     auto size = dyn_cast<dl::DerivedAttr>(number);

@@ -74,14 +74,14 @@ for upper in (0, 1):
     case(f"triangle_{upper}", [node("Trilu", "x,k", "t", upper=upper), node("MatMul", "t,w")], [x("B", "N", 4), x(dtype="i64", name="k")], [reals("w", W)],
          lambda v, k, cut=np.triu if upper else np.tril: cut(v, k) @ W, [[rows(2, 3, 4), k] for k in (-5, -1, 0, 2, 9, 2**40, -2**40)], devices=BOTH)
 
-# Only the size of a tensor is read, which the text names by the tensor.
+# Nothing uses a tensor but its size, and the text needs the tensor to name it.
 fill = [node("ConstantOfShape", "s", "z"), node("Exp", "z")]
 case("count_alone", [node("Unique", "x", "u,f,w,k", sorted=1), node("Shape", "u", "s"), *fill], [x("N", "N")], [], lambda a: np.ones(len(np.unique(a))),
      [[np.eye(k)] for k in (1, 2, 5)], text=True)
 case("branch_size", [node("If", "c", "t", then_branch=branch([node("Identity", "x", "a")], ("a",)), else_branch=branch([node("Identity", "v", "b")], ("b",))),
                      node("Shape", "t", "s"), *fill], [x("N"), x("M", name="v"), c], [], lambda a, b, taken: np.ones(len(a if taken else b)),
      [[rows(3), rows(5), taken] for taken in (True, False)], text=True)
-# A branch reads the size of what two branches before it give.
+# A branch uses a size that two earlier branches give.
 case("branch_of_size", [node("If", "c", "t", then_branch=branch([node("Exp", "x", "a")], ("a",)), else_branch=branch([node("Identity", "v", "b")], ("b",))),
                         node("If", "c", "s", then_branch=branch([node("Less", "t,x", "a")], ("a",)), else_branch=branch([node("Identity", "p", "b")], ("b",))),
                         node("If", "d", "y", then_branch=branch([node("Shape", "s", "a")], ("a",)), else_branch=branch([node("Identity", "n", "b")], ("b",)))],
@@ -103,7 +103,7 @@ case("loop_sized", [node("NonZero", "x", "z"), node("Size", "z", "l"), node("Loo
 case("quotient_by_dim", [node("Shape", "x", "d"), node("Mul", "d,two", "e"), node("Div", "nine,e", "q"), node("Mul", "q,d", "p"), node("Max", "p,two", "s"), *fill],
      [x("N")], [ints("two", 2), ints("nine", 9)], lambda a: np.ones(max(9 // (2 * len(a)) * len(a), 2)), [[rows(k)] for k in (1, 2, 3, 4, 5, 9)], text=True)
 
-# A dim that pads of the data's make, in parts of which one may be nothing; and a start beyond the one element of a dim.
+# The data say how a dim is padded, which is then split; one of the parts may be empty. A slice begins after the only element of a dim.
 case("split_padded", [node("Pad", "x,p", "w"), node("Shape", "w", "e", start=0, end=1), node("Min", "e,two", "k"), node("Sub", "e,k", "r"), node("Concat", "k,r", "s", axis=0),
                       node("SplitToSequence", "w,s", "q", axis=0), node("SequenceAt", "q,at", "y")],
      [x("N", 3), x(4, dtype="i64", name="p"), at], [ints("two", 2)],
