@@ -396,6 +396,8 @@ std::optional<Item> OpEmitter::emitCounted(Location loc, const Signature &signat
     AffineExpr size = dims[dim];
     if (auto k = given.integer("k")) {
       size = smaller(loc, b.getAffineConstantExpr(*k), size);
+      if (!size)
+        return Item{Item::Poison(), {}};
       auto room = dl::asConstant(paddedDim(size));
       for (NamedAttribute &held : attributes)
         if (held.getName() == "k" && room)
@@ -461,6 +463,8 @@ std::optional<Item> OpEmitter::emitCounted(Location loc, const Signature &signat
     AffineExpr size = dims[dim];
     if (given.find("end"))
       size = smaller(loc, getAffineConstantExpr(end, context), size);
+    if (!size)
+      return Item{Item::Poison(), {}};
     Value count = countOf(loc, size);
     if (start > 0) // less than none where it begins after the real ones
       count = b.make<dl::SubOp>(count, b.full({}, b.getI64Type(), static_cast<double>(start)));

@@ -211,7 +211,10 @@ private:
   //===- Subscripts -------------------------------------------------------------------------------===//
   Item indexTensor(const Item &base, const SubscriptExpr &expr);
   mlir::Value slice(mlir::Value x, int64_t dim, const Index &index);
-  mlir::AffineExpr placeOf(const Item &bound, mlir::AffineExpr size, llvm::StringRef what);
+  mlir::Value everyOf(mlir::Value x, int64_t dim, std::optional<int64_t> step, llvm::SMLoc loc);
+  mlir::AffineExpr computed(dl::SizeFunction function, llvm::ArrayRef<mlir::AffineExpr> dims,
+                            llvm::SMLoc loc);
+  mlir::AffineExpr placeOf(const Item &bound, mlir::AffineExpr size);
   mlir::Value part(mlir::Value x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr length,
                    llvm::SMLoc loc);
   mlir::Value sliceByDims(mlir::Value x, int64_t dim, const Item &start, const Item &stop,

@@ -9,17 +9,34 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// Where in a dim of `size` a bound of a slice lies: a number or a dim, which counts from the end where it is negative. Null,
-/// reported, where the range of a dim does not tell whether it does.
-AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size, StringRef what) {
+/// The dim that `function` of dims gives; null, reported, where one of them is counted or the model has
+/// too many dims.
+AffineExpr ForwardLowering::computed(dl::SizeFunction function, ArrayRef<AffineExpr> dims,
+                                     llvm::SMLoc loc) {
+  SmallVector<Attribute> operands;
+  for (AffineExpr dim : dims)
+    operands.push_back(AffineMapAttr::get(dl::dimsMap(dl::normalize(dim), context)));
+  auto size = dl::DerivedAttr::get(context, function, operands);
+  if (AffineExpr dim = emitter.derive(size))
+    return dim;
+  diagnostics.error(loc) << "a bound of this slice is " << dl::text(size, diagnostics.module)
+                         << ", of a size that is counted, or the model has more than "
+                         << dl::kMaxDeclared << " dims that vary";
+  return {};
+}
+
+/// Where in a dim of `size` a bound of a slice lies: a number or a dim, which counts from the end where
+/// it is negative. Null after an error.
+AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size) {
   AffineExpr place = bound.asDim(context);
   auto range = dl::rangeOf(place, dl::symbolRanges(module));
   if (range && (range->min >= 0 || range->max < 0))
     return range->min >= 0 ? place : dl::normalize(size + place);
-  diagnostics.error(bound.loc) << what << " at the dim " << dl::text(place, diagnostics.module)
-                               << ", which may be negative or not; expected one of both over its "
-                                  "whole range";
-  return {};
+  AffineExpr isNegative =
+      computed(dl::SizeFunction::less, {place, dl::constantDim(0, context)}, bound.loc);
+  return isNegative
+             ? computed(dl::SizeFunction::select, {isNegative, size + place, place}, bound.loc)
+             : AffineExpr();
 }
 
 /// The indices of a dim from `start` on, `length` of them.
@@ -33,28 +50,34 @@ Value ForwardLowering::part(Value x, int64_t dim, AffineExpr start, AffineExpr l
   return item.isTensor() ? item.as<Value>() : Value();
 }
 
-/// `x[2:T]` or `x[P:P + T]`, where a bound is a dim.
+/// `x[2:T]` or `x[P:P + T]`: the part between two places, which are cut to those that x has, as in
+/// Python.
 Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, const Item &stop,
                                    llvm::SMLoc loc) {
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
-  AffineExpr first =
-      start.is<Item::None>() ? dl::constantDim(0, context) : placeOf(start, size, "a slice begins");
-  AffineExpr last = stop.is<Item::None>() ? size : placeOf(stop, size, "a slice ends");
-  if (!first || !last)
+  AffineExpr none = dl::constantDim(0, context);
+  // Between `least`, which is no more than x's size, and that.
+  auto within = [&](AffineExpr place, AffineExpr least) {
+    AffineExpr low = place ? computed(dl::SizeFunction::max, {place, least}, loc) : place;
+    auto room =
+        low ? dl::rangeOf(dl::normalize(size - place), dl::symbolRanges(module)) : std::nullopt;
+    bool isBelow = room && room->min >= 0;
+    return low && !isBelow ? computed(dl::SizeFunction::min, {low, size}, loc) : low;
+  };
+  AffineExpr first = start.is<Item::None>() ? none : within(placeOf(start, size), none);
+  if (!first)
     return {};
-  // Python would clamp, by a different amount for each size.
-  AffineExpr length = dl::normalize(last - first);
-  auto range = dl::rangeOf(length, dl::symbolRanges(module));
-  if (!range || range->min < 0) {
-    auto error = diagnostics.error(loc);
-    error << "a slice from " << dl::text(dl::normalize(first), diagnostics.module) << " to "
-          << dl::text(dl::normalize(last), diagnostics.module) << " may have "
-          << (range ? std::to_string(range->min) : std::string("-1"))
-          << " elements; expected 0 or more";
-    dl::adviseRange(error, {length, 0, {}}, module);
-    return {};
-  }
-  return part(x, dim, first, length, loc);
+  AffineExpr last = stop.is<Item::None>() ? size : within(placeOf(stop, size), first);
+  return last ? part(x, dim, first, last - first, loc) : Value();
+}
+
+/// Each `step`th index of a dim; x where there is no step.
+Value ForwardLowering::everyOf(Value x, int64_t dim, std::optional<int64_t> step, llvm::SMLoc loc) {
+  if (!x || step.value_or(1) == 1)
+    return x;
+  Item item = call("slice", loc,
+                   {{{}, loc, {x, loc}}, {"dim", loc, {dim, loc}}, {"step", loc, {*step, loc}}});
+  return item.isTensor() ? item.as<Value>() : Value();
 }
 
 Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
@@ -64,19 +87,15 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
   };
   Item begin = evaluated(index.start), end = evaluated(index.stop);
   auto step = bound(index.step, "the step of a slice", good);
-  const bool isByDims = begin.is<AffineExpr>() || end.is<AffineExpr>(),
-             takesDims = step.value_or(1) == 1;
-  auto number = [&](const Item &item, StringRef what) -> std::optional<int64_t> {
-    if (item.is<AffineExpr>() && takesDims)
-      return std::nullopt;
-    return bound(item, item.loc, (what + (isByDims && !takesDims ? " with a step" : "")).str(),
-                 good);
+  const bool isByDims = begin.is<AffineExpr>() || end.is<AffineExpr>();
+  auto number = [&](const Item &item, StringRef what) {
+    return item.is<AffineExpr>() ? std::nullopt : bound(item, item.loc, what, good);
   };
   auto start = number(begin, "the start of a slice"), stop = number(end, "the end of a slice");
   if (!good)
     return {};
   if (isByDims)
-    return sliceByDims(x, dim, begin, end, index.loc);
+    return everyOf(sliceByDims(x, dim, begin, end, index.loc), dim, step, index.loc);
   if (!start && !stop && step.value_or(1) == 1)
     return x;
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
@@ -95,18 +114,12 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
     return emitter.head(loc, x, most, dim);
   }
   if (!dl::asConstant(size) && !isCut) {
-    // Python would clamp, by a different amount for each size.
     auto range = dl::rangeOf(size, dl::symbolRanges(module));
-    for (auto [limit, expr] :
-         {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
-      if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
-        auto error = diagnostics.error(expr->loc);
-        error << "the bound " << *limit << " may lie beyond a dim "
-              << dl::text(size, diagnostics.module)
-              << (range ? " of " + std::to_string(range->min) : std::string());
-        dl::adviseRange(error, {size, *limit < 0 ? -*limit : *limit, {}}, module);
-        return {};
-      }
+    auto liesWithin = [&](std::optional<int64_t> place) {
+      return !place || (range && (*place < 0 ? -range->min <= *place : *place <= range->min));
+    };
+    if (!liesWithin(start) || !liesWithin(stop))
+      return everyOf(sliceByDims(x, dim, begin, end, index.loc), dim, step, index.loc);
   }
   SmallVector<PassedArgument> arguments = {{{}, index.loc, {x, index.loc}},
                                            {"dim", index.loc, {dim, index.loc}}};
@@ -121,7 +134,8 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
 Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLoc loc) {
   dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
   auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
-  if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
+  bool isComputed = dl::mentions(dims[dim], dl::computedSymbols(module)); // checked when it runs
+  if (!isComputed && (!range || (position < 0 ? position < -range->min : range->min <= position))) {
     auto error = diagnostics.error(loc);
     error << "index " << position << " lies outside a dim of "
           << dl::text(dims[dim], diagnostics.module);
@@ -196,7 +210,7 @@ Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
       x = select(x, dim, value.as<int64_t>(), index.loc);
     } else if (value.is<AffineExpr>()) {
       dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
-      AffineExpr place = placeOf(value, dims[dim], "an index stands");
+      AffineExpr place = placeOf(value, dims[dim]);
       x = place ? part(x, dim, place, dl::constantDim(1, context), index.loc) : Value();
       if (x) {
         dims.erase(dims.begin() + dim);

@@ -75,6 +75,8 @@ static void addBorders(Collector &collect, PadOp op) {
 }
 
 bool isCheckedWhenBound(Dim size, Dim end, ModuleOp module) {
+  if (module && mentions({size, end}, countedSymbols(module)))
+    return false; // the data say it after the op ran
   if (module && mentions({size, end}, computedSymbols(module)))
     return true;
   unsigned count = 0;
@@ -93,15 +95,15 @@ SmallVector<DimNeed> needsOf(Operation *op) {
                     *wrapDim(std::nullopt, "", topk.getDim(), dimsOf(topk.getX()).size()),
                     topk.getK());
       })
-      .Case<NarrowOp, PartOp>([&](auto part) {
-        Dim first = part.getStart().getResult(0);
+      .Case<SliceOp, SelectOp, NarrowOp, PartOp>([&](auto part) {
         int64_t position = *wrapDim(std::nullopt, "", part.getDim(), dimsOf(part.getX()).size());
-        Dim size = dimsOf(part.getX())[position],
-            end = normalize(first + part.getLength().getResult(0));
-        if (asConstant(first).value_or(0) >= 0 &&
-            isCheckedWhenBound(size, end, op->getParentOfType<ModuleOp>()))
-          needs.push_back(
-              {normalize(size - end), 0, part.getX(), static_cast<unsigned>(position), end});
+        Dim size = dimsOf(part.getX())[position];
+        auto [first, end] = takenBy(part);
+        if (!first || !isCheckedWhenBound(size, end, op->getParentOfType<ModuleOp>()))
+          return;
+        for (Dim room : {first, normalize(size - end)})
+          if (!asConstant(room))
+            needs.push_back({room, 0, part.getX(), static_cast<unsigned>(position), end});
       })
       .Case([&](ExpectDimsOp expected) {
         Dims dims = dimsOf(expected.getY());

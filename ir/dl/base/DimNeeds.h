@@ -14,6 +14,10 @@
 #include "mlir/IR/Operation.h"
 
 namespace dlc::dl {
+class NarrowOp;
+class PartOp;
+class SelectOp;
+class SliceOp;
 
 /// `size` is `least` or more or, of two dims that must be equal, exactly `least`. It is dim
 /// `position` of `tensor`, an operand or a result of the op that needs it.
@@ -30,8 +34,15 @@ struct DimNeed {
 /// Whether the end `end` of a part of a dim of `size` is checked when shapes are bound, and not by a
 /// range. So are sums of symbols in a table of a fixed size, such as the past and the new tokens of a
 /// text, of which each may be large while the other is small, and ends or sizes with derived or read
-/// symbols.
+/// symbols. Those with a counted symbol are not.
 bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module);
+
+/// The first index that an op takes along its dim, and the one behind the last; null where it takes
+/// none.
+std::pair<Dim, Dim> takenBy(SliceOp slice);
+std::pair<Dim, Dim> takenBy(SelectOp select);
+std::pair<Dim, Dim> takenBy(NarrowOp narrow);
+std::pair<Dim, Dim> takenBy(PartOp part);
 
 /// The needs of `op` along symbolic dims: that it gives no negative dims, and what its own meaning
 /// asks for. What its verifier checks over the whole range is not among them.

@@ -60,8 +60,10 @@ bool canBeEqual(Value x, AffineExpr a, AffineExpr b) {
   auto module = region ? region->getParentOfType<ModuleOp>() : ModuleOp();
   if (!module || (asConstant(a) && asConstant(b)))
     return false;
-  auto difference = rangeOf(normalize(a - b), symbolRanges(module));
-  return difference && difference->min <= 0 && difference->max >= 0;
+  SmallVector<Range> symbols = symbolRanges(module);
+  // Products beyond 64 bits have no range.
+  auto difference = rangeOf(normalize(a - b), symbols);
+  return !symbols.empty() && (!difference || (difference->min <= 0 && difference->max >= 0));
 }
 
 LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first, AffineExpr last) {
@@ -76,7 +78,8 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
   if (begins && rest && begins->min >= 0 && rest->min >= 0)
     return success();
   // The runtime checks it (needsOf), unless it never fits.
-  if (begins && rest && begins->min >= 0 && rest->max >= 0 && isa<NarrowOp, PartOp>(op) &&
+  if (begins && rest && begins->max >= 0 && rest->max >= 0 &&
+      isa<SliceOp, SelectOp, NarrowOp, PartOp>(op) &&
       isCheckedWhenBound(size, normalize(last), module))
     return success();
   std::string begin = text(normalize(first), op), end = text(normalize(last - 1), op);
@@ -93,17 +96,25 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
   return error;
 }
 
-LogicalResult SliceOp::verify() {
-  Dims from = dl::getDims(typeOf(getX()));
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), from.size());
-  auto [first, extent] = sliceBounds(from[dim], getStart(), getEnd(), getStep());
+std::pair<Dim, Dim> takenBy(SliceOp slice) {
+  Dims from = dl::getDims(typeOf(slice.getX()));
+  AffineExpr size = from[*wrapDim(std::nullopt, "", slice.getDim(), from.size())];
+  auto start = slice.getStart(), last = slice.getEnd();
+  auto step = static_cast<int64_t>(slice.getStep());
+  auto [first, extent] = sliceBounds(size, start, last, step);
   if (isConstant(extent, 0))
-    return success();
-  // Behind the last index; a quotient rounded up says no more of it than that it lies before the slice's end.
-  AffineExpr end = asConstant(extent)
-                       ? first + (extent - 1) * getStep() + 1
-                       : first + sliceBounds(from[dim], getStart(), getEnd(), /*step=*/1).second;
-  return verifyWithin(*this, getX(), dim, first, end);
+    return {};
+  // A quotient rounded up says no more of the end than that it lies before the slice's own.
+  AffineExpr end = asConstant(extent) ? first + (extent - 1) * step + 1
+                                      : first + sliceBounds(size, start, last, /*step=*/1).second;
+  return {first, normalize(end)};
+}
+
+LogicalResult SliceOp::verify() {
+  auto [first, end] = takenBy(*this);
+  auto rank = static_cast<int64_t>(dimsOf(getX()).size());
+  return first ? verifyWithin(*this, getX(), *wrapDim(std::nullopt, "", getDim(), rank), first, end)
+               : success();
 }
 
 LoopNest SliceOp::getLoopNest() {
@@ -137,11 +148,15 @@ LogicalResult PartOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
+std::pair<Dim, Dim> takenBy(PartOp part) {
+  AffineExpr first = part.getStart().getResult(0);
+  return {normalize(first), normalize(first + part.getLength().getResult(0))};
+}
 LogicalResult PartOp::verify() {
   if (getDim() >= static_cast<uint64_t>(typeOf(getX()).getRank()))
     return success(); // said where the type is inferred
-  AffineExpr first = getStart().getResult(0);
-  return verifyWithin(*this, getX(), getDim(), first, first + getLength().getResult(0));
+  auto [first, end] = takenBy(*this);
+  return verifyWithin(*this, getX(), getDim(), first, end);
 }
 LoopNest PartOp::getLoopNest() {
   SmallVector<AffineExpr> map;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/base/DimNeeds.h"
 
 using namespace mlir;
 
@@ -24,12 +25,17 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
+std::pair<Dim, Dim> takenBy(SelectOp select) {
+  Dims from = dimsOf(select.getX());
+  AffineExpr first = constantDim(select.getIndex(), select.getContext());
+  if (static_cast<int64_t>(select.getIndex()) < 0)
+    first = first + from[*wrapDim(std::nullopt, "", select.getDim(), from.size())];
+  return {normalize(first), normalize(first + 1)};
+}
 LogicalResult SelectOp::verify() {
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  AffineExpr first = constantDim(getIndex(), getContext());
-  if (static_cast<int64_t>(getIndex()) < 0)
-    first = first + dimsOf(getX())[dim];
-  return verifyWithin(*this, getX(), dim, first, first + 1);
+  auto [first, end] = takenBy(*this);
+  return verifyWithin(*this, getX(), *wrapDim(std::nullopt, "", getDim(), dimsOf(getX()).size()),
+                      first, end);
 }
 SmallVector<Value> SelectOp::decompose(Builder &b) {
   int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
@@ -59,12 +65,17 @@ LogicalResult NarrowOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
-LogicalResult NarrowOp::verify() {
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  AffineExpr first = getStart().getResult(0);
+std::pair<Dim, Dim> takenBy(NarrowOp narrow) {
+  Dims from = dimsOf(narrow.getX());
+  AffineExpr first = narrow.getStart().getResult(0);
   if (asConstant(first).value_or(0) < 0)
-    first = first + dimsOf(getX())[dim];
-  return verifyWithin(*this, getX(), dim, first, first + getLength().getResult(0));
+    first = first + from[*wrapDim(std::nullopt, "", narrow.getDim(), from.size())];
+  return {normalize(first), normalize(first + narrow.getLength().getResult(0))};
+}
+LogicalResult NarrowOp::verify() {
+  auto [first, end] = takenBy(*this);
+  return verifyWithin(*this, getX(), *wrapDim(std::nullopt, "", getDim(), dimsOf(getX()).size()),
+                      first, end);
 }
 SmallVector<Value> NarrowOp::decompose(Builder &b) {
   auto x = typeOf(getX());
