@@ -241,6 +241,8 @@ def loop(scope, random, grow):
     end = loop_end(inner, random, step, goes, limited)
     if not initial and not gathered:
         return None
+    if inner.nodes[-1].inputs[0] is not goes:
+        steps_least = min(steps_least, 1)  # the condition may stop it after the first
     count = scope.model.token(steps_least, 8)
     # After no step the open dims of a stack are 0: nothing reads them.
     types = [result_type(scope, value, argument, plan, steps_least, after)
