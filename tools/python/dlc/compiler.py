@@ -109,11 +109,22 @@ def _is_torch_module(source: Any) -> bool:
 
 
 def _export_torch(source: Any, options: dict[str, Any], folder: str) -> str:
-    """The ONNX file of a torch.nn.Module."""
+    """The .dl file of a torch.nn.Module; of PyTorch before 2.5, the ONNX file."""
     from . import torch_export
     example, dynamo = options.pop("example"), options.pop("dynamo")
     if example is None:
         raise Error("a torch.nn.Module needs an example of its inputs: dlc.compile(module, x)", Code.USAGE)
+    if dynamo is not False and torch_export.has_programs():
+        from .aten import export
+        from .aten.failure import ExportFailure
+        states = options.pop("states")
+        if states not in (None, "keep", "refuse"):
+            raise Error(f"states of a torch.nn.Module are 'keep' or 'refuse', got {states!r}", Code.USAGE)
+        try:
+            path, options["structure"] = export.write(source, example, folder, options.pop("outputs"), options.pop("dynamic"), states != "refuse")
+        except ExportFailure as failure:
+            raise Error(str(failure), Code.UNSUPPORTED) from None
+        return path
     inputs = torch_export.named_inputs(source, example)
     path = torch_export.export_onnx(source, inputs, folder, options.pop("outputs"), options.pop("dynamic"),
                                     torch_export.has_dynamo() if dynamo is None else dynamo)
@@ -233,6 +244,11 @@ def compile(
         path, rename = _source_path(source, options, folder)
         # The file is mapped: it may go once it is loaded.
         package = os.path.join(folder, "model.bin") if output is None else os.fspath(output)
+        structure = options.pop("structure", None)
         run_tool(["compile", path, "-q", "-o", package, "--target", targets if isinstance(targets, str) else ",".join(targets),
                   *_arguments(options, folder)], rename)
-        return load(package, device=device, **load_options)
+        made = load(package, device=device, **load_options)
+        if structure is None:
+            return made
+        from .aten.module_model import ModuleModel
+        return ModuleModel(made, structure)

@@ -1,119 +1,208 @@
 """The backend "dlc" of torch.compile, for inference: torch.compile(model, backend="dlc").
 
-TorchDynamo splits the model into graphs and runs what lies between them itself. Each graph is compiled for each set of shapes that it is
-called with. A graph that dlc does not take runs in eager PyTorch, and a dlc.CompileWarning says why: one that records gradients, changes
-its inputs in place, draws random numbers, or holds an operator that dlc lacks."""
+TorchDynamo splits the model into graphs and runs what lies between them itself. AOTAutograd
+makes each graph functional and keeps what changes or returns its inputs outside of it. The graph
+is compiled once for all sizes that Dynamo leaves open. Ops that dlc does not take run in eager
+PyTorch, the rest around them by dlc, and a dlc.CompileWarning names them. A graph that records
+gradients runs in eager PyTorch as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
 import warnings
 
 import torch
 
-from .compiler import compile
+from . import compiler
+from .aten import weights as weight_files
+from .aten.backend import Pieces, static_positions
+from .aten.export import decompositions_of_aot
+from .aten.failure import ExportFailure
 from .errors import CompileWarning, Error
+from .model import load
 
-#: Compiled models that a graph keeps, for as many sets of shapes and versions of its weights.
-KEPT = 16
+#: Versions of its weights that a piece keeps compiled.
+KEPT = 4
 
 
-class _Fixed(torch.nn.Module):
-    """A graph with its parameters, buffers and numbers in it: forward takes the other tensors."""
+def _warn(why):
+    warnings.warn(f"eager PyTorch runs {why}", CompileWarning, stacklevel=2)
 
-    def __init__(self, graph, arguments):
+
+class _Watch:
+    """Whether tensors are as they were: their place and version, and of those on the CPU the bytes
+    of some elements, for PyTorch does not count what changes through `.data` or NumPy."""
+
+    #: A tensor of more bytes is compared at so many elements.
+    WHOLE, SAMPLED = 1 << 16, 512
+
+    def __init__(self, tensors):
+        self.state = [(tensor.data_ptr(), self._version(tensor)) for tensor in tensors]
+        self.samples = [self._sample(tensor) for tensor in tensors]
+        self.bytes = [None if sample is None else sample.tobytes() for sample in self.samples]
+
+    @staticmethod
+    def _version(tensor):
+        return None if tensor.is_inference() else tensor._version
+
+    def _sample(self, tensor):
+        if tensor.device.type != "cpu" or not tensor.is_contiguous() or not tensor.numel():
+            return None
+        words = tensor.detach().reshape(-1).view(torch.uint8).numpy()
+        return words if words.nbytes <= self.WHOLE else words[:: words.nbytes // self.SAMPLED | 1]
+
+    def is_same(self, tensors):
+        return all(
+            state == (tensor.data_ptr(), self._version(tensor))
+            for state, tensor in zip(self.state, tensors)
+        ) and all(
+            sample is None or sample.tobytes() == held
+            for sample, held in zip(self.samples, self.bytes)
+        )
+
+
+class _Piece(torch.nn.Module):
+    """A functional graph that dlc compiles when it is called first, and again when a weight has
+    changed."""
+
+    def __init__(self, source, options):
         super().__init__()
-        self.graph, self.is_fixed = graph, [_is_fixed(argument) for argument in arguments]
-        self.values = [argument.detach() if isinstance(argument, torch.Tensor) else argument
-                       for argument, is_fixed in zip(arguments, self.is_fixed) if is_fixed]
+        self.source, self.options = source, options
+        self.compiled = []  # (watch, model), the newest last
 
-    def forward(self, *inputs):
-        fixed, free = iter(self.values), iter(inputs)
-        return tuple(self.graph(*(next(fixed) if is_fixed else next(free) for is_fixed in self.is_fixed)))
+    def _model(self, held, device):
+        for watch, model in reversed(self.compiled):
+            if watch.is_same(held):
+                return model
+        watch = _Watch(held)
+        try:
+            model = _compiled(self.source.program(held), {"device": device, **self.options})
+        except (Error, ExportFailure) as error:
+            _warn(f"a graph: {error}")
+            model = None
+        self.compiled = [*self.compiled[1 - KEPT :], (watch, model)]
+        return model
+
+    def forward(self, *arguments):
+        held = [arguments[position] for position in self.source.weights]
+        given = [arguments[position] for position in self.source.inputs]
+        given = [
+            value.detach().contiguous() if isinstance(value, torch.Tensor) else torch.tensor(value)
+            for value in given
+        ]
+        on_gpu = next((value.device for value in given if value.is_cuda), None)
+        model = self._model(held, f"cuda:{on_gpu.index or 0}" if on_gpu else "cpu")
+        if model is None:
+            return self.source.graph(*arguments)
+        found = model(*given)
+        return self.source.results(arguments, found if isinstance(found, tuple) else (found,))
 
 
-def _is_fixed(argument):
-    """Whether an argument is a number, a parameter or a buffer. Newer PyTorch hands parameters and buffers of the model to its graphs."""
-    return (not isinstance(argument, torch.Tensor) or isinstance(argument, torch.nn.Parameter)
-            or getattr(argument, "_dynamo_static_input_type", None) is not None)
+def _cache_folder():
+    """Where compiled graphs are kept from process to process; None where DLC_TORCH_CACHE is empty.
+    """
+    folder = os.environ.get(
+        "DLC_TORCH_CACHE",
+        os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "dlc", "torch"
+        ),
+    )
+    return folder or None
 
 
-def _version(tensor):
-    """Counts the changes of a tensor in place, where PyTorch counts them."""
-    return None if tensor.is_inference() else tensor._version
+def _key(text, tensors, options):
+    """Of the text, the weights, the options and the compiler."""
+    tool = os.stat(compiler.find_tool())
+    found = hashlib.blake2b(
+        f"{text}\n{sorted(options.items())}\n{tool.st_size} {tool.st_mtime_ns}".encode(),
+        digest_size=20,
+    )
+    for name, tensor in tensors.items():
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        flat = tensor.detach().cpu().contiguous().reshape(-1)
+        if flat.numel():
+            found.update(memoryview(flat.view(torch.uint8).numpy()))
+    return found.hexdigest()
 
 
-def _same(one, other):
-    return torch.equal(one, other) or one.is_floating_point() and torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)
+def _compiled(program, options):
+    """The model of a program's text and weights, from the cache of compiled graphs where it is
+    there."""
+    text, cache = program.text(), _cache_folder()
+    kept = cache and os.path.join(cache, _key(text, program.weights, options) + ".bin")
+    if kept and os.path.exists(kept):
+        return load(kept, device=options["device"])
+    with tempfile.TemporaryDirectory(prefix="dlc-") as folder:
+        path = os.path.join(folder, "graph.dl")
+        if program.weights:
+            weight_files.write(os.path.join(folder, "graph.safetensors"), program.weights)
+            text += 'weights "graph.safetensors"\n'
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        made = os.path.join(folder, "graph.bin")
+        model = compiler.compile(path, output=made, **options)
+        if kept:
+            _keep(made, kept)
+        return model
 
 
-def _place(tensor):
-    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
-    return storage.data_ptr()
-
-
-def _why_not(graph, arguments):
-    """Why dlc must leave this graph to PyTorch; None where nothing is known. Runs it twice on copies of its arguments."""
-    given = [argument for argument in arguments if isinstance(argument, torch.Tensor)]
-    held = [*graph.parameters(), *graph.buffers()]
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given + held):
-        return "it records gradients, which dlc does not compute; call the model under torch.no_grad()"
-    trial = [argument.detach().clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
-    copies = [argument for argument in trial if isinstance(argument, torch.Tensor)]
-    before = [_version(tensor) for tensor in held]
-    with torch.no_grad():
-        results = graph(*trial)
-        if before != [_version(tensor) for tensor in held] or not all(map(_same, given, copies)):
-            return "it changes a tensor in place that it is given"
-        again = graph(*trial)
-    if not isinstance(results, (tuple, list)) or not all(isinstance(found, torch.Tensor) for found in results):
-        return "it returns something else than tensors"
-    places = {_place(tensor) for tensor in held + copies}
-    if any(_place(found) in places for found in results):
-        return "it returns a tensor that it is given, or a view of it"
-    return None if all(map(_same, results, again)) else "it draws random numbers"
+def _keep(made, kept):
+    """Moves a package into the cache; whatever fails there costs only the next process its time."""
+    try:
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        partial = f"{kept}.{os.getpid()}"
+        with open(made, "rb") as package, open(partial, "wb") as out:
+            out.write(package.read())
+        os.replace(partial, kept)
+    except OSError:
+        pass
 
 
 class _Graph:
-    """A graph of TorchDynamo's, compiled for each set of shapes."""
+    """A graph of TorchDynamo's. `models`: for each piece whether dlc runs it."""
 
-    def __init__(self, graph, options):
-        self.graph, self.options = graph, options
-        self.models = {}  # None: PyTorch runs it
+    def __init__(self, graph, example_inputs, options):
+        from torch._functorch.aot_autograd import aot_module_simplified
 
-    def _compiled(self, arguments):
-        why = _why_not(self.graph, arguments)
-        if why is None:
-            free = tuple(argument for argument in arguments if not _is_fixed(argument))
-            on_gpu = next((argument.device for argument in free if argument.is_cuda), None)
-            device = f"cuda:{on_gpu.index or 0}" if on_gpu else "cpu"
-            try:
-                with torch.no_grad():
-                    return compile(_Fixed(self.graph, arguments), free, **{"device": device, "dynamo": False, **self.options})
-            except Error as error:
-                why = str(error)
-            except (RuntimeError, torch.onnx.errors.OnnxExporterError) as error:
-                why = f"PyTorch cannot export it: {error}"
-        warnings.warn(f"a graph runs in eager PyTorch: {why}", CompileWarning, stacklevel=4)
-        return None
+        self.options, self.models = options, {}
+        if torch.is_grad_enabled() and any(
+            tensor.requires_grad
+            for tensor in (*graph.parameters(), *graph.buffers(), *example_inputs)
+            if isinstance(tensor, torch.Tensor)
+        ):
+            _warn(
+                "a graph: it records gradients, which dlc does not compute; call the model under torch.no_grad()"
+            )
+            self.models["graph"] = None
+            self.function = graph
+        else:
+            self.function = aot_module_simplified(
+                graph,
+                example_inputs,
+                fw_compiler=self._compile,
+                decompositions=decompositions_of_aot(),
+            )
 
-    def _key(self, arguments):
-        """What a compiled model depends on. What is fixed may have been changed in place since."""
-        held = (*self.graph.parameters(), *self.graph.buffers())
-        return tuple((argument.shape, argument.dtype, argument.device) if not _is_fixed(argument) else
-                     (argument.data_ptr(), _version(argument)) if isinstance(argument, torch.Tensor) else argument
-                     for argument in arguments) + tuple(map(_version, held))
+    def _compile(self, graph, example_inputs):
+        """What AOTAutograd calls with the functional graph."""
+        pieces = Pieces(graph, static_positions(graph), lambda source: self._try(source))
+        for why in pieces.reasons:
+            _warn(why)
+        self.models.update({name: piece for name, piece in pieces.made.items()})
+        if pieces.reasons or not pieces.made:
+            self.models["eager"] = None
+        return pieces.function
+
+    def _try(self, source):
+        return _Piece(source, self.options)
 
     def __call__(self, *arguments):
-        key = self._key(arguments)
-        if key not in self.models:
-            if len(self.models) == KEPT:
-                self.models.pop(next(iter(self.models)))
-            self.models[key] = self._compiled(arguments)
-        model = self.models[key]
-        if model is None:
-            return self.graph(*arguments)
-        found = model(*(argument.detach().contiguous() for argument in arguments if not _is_fixed(argument)))
-        return found if isinstance(found, tuple) else (found,)
+        return self.function(*arguments)
 
 
 def backend(graph, example_inputs, *, options=None):
-    """What torch.compile calls for each graph. `options` are keywords of dlc.compile: torch.compile(model, backend=backend,
-    options={"precision": "f16"})."""
-    return _Graph(graph, options or {})
+    """What torch.compile calls for each graph. `options` are keywords of dlc.compile:
+    torch.compile(model, backend=backend, options={"precision": "f16"})."""
+    return _Graph(graph, example_inputs, dict(options or {}))

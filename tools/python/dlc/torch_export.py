@@ -20,6 +20,12 @@ def has_dynamo():
             and importlib.util.find_spec("onnxscript") is not None)
 
 
+def has_programs():
+    """Whether this PyTorch has torch.export with decompositions that can be chosen: 2.5 and later."""
+    import torch
+    return hasattr(getattr(torch, "export", None), "default_decompositions")
+
+
 def named_inputs(module, example):
     """{"x": tensor} from a tensor, a sequence of them, or a dict by name, which forward's parameters must have; in their order."""
     import torch

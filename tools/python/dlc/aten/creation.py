@@ -1,0 +1,107 @@
+"""Rows of ops that make tensors from sizes and numbers."""
+
+import torch
+
+from .call import dtype_text, number_text
+from .table import row, without
+
+
+def _filled(call, value):
+    """Of the result's sizes and dtype."""
+    dtype = call.meta().dtype
+    if isinstance(value, torch.fx.Node):
+        scalar = call.text(value)
+        if not isinstance(call.meta(value), (torch.Tensor, torch.SymFloat)):
+            scalar = f"scalar_tensor({scalar}, dtype={dtype_text(dtype)})"
+        return f"expand(to({scalar}, {dtype_text(dtype)}), {call.sizes(call.shape(call.node))})"
+    value = (
+        float(value)
+        if dtype.is_floating_point
+        else bool(value) if dtype == torch.bool else int(value)
+    )
+    return f"full({call.sizes(call.shape(call.node))}, {number_text(value)}, dtype={dtype_text(dtype)})"
+
+
+@row("full", "full_like", "new_full", "fill.Scalar")
+def _full(call):
+    return _filled(call, call["fill_value"] if "fill_value" in call.arguments else call["value"])
+
+
+@row("fill.Tensor")
+def _fill(call):
+    return f"expand(to({call('value')}, {dtype_text(call.meta().dtype)}), {call.sizes(call.shape(call.node))})"
+
+
+@row(
+    "zeros",
+    "zeros_like",
+    "new_zeros",
+    "empty.memory_format",
+    "empty_like",
+    "new_empty",
+    "empty_strided",
+    "new_empty_strided",
+    "empty_permuted",
+)
+def _zeros(call):
+    return _filled(call, 0)
+
+
+@row("ones", "ones_like", "new_ones")
+def _ones(call):
+    return _filled(call, 1)
+
+
+@row("scalar_tensor")
+def _scalar_tensor(call):
+    return _filled(call, call["s"])
+
+
+@row("arange", "arange.start", "arange.start_step")
+def _arange(call):
+    dtype = call.meta().dtype
+    bounds = [call.get("start", 0), call["end"]]
+    step = call.get("step", 1)
+    if any(isinstance(bound, float) for bound in (*bounds, step)):
+        bounds = [float(bound) if isinstance(bound, int) else bound for bound in bounds]
+        step = float(step) if isinstance(step, int) else step
+    if isinstance(step, torch.fx.Node):
+        call.refuse("a step that is computed")
+    return call.function(
+        "arange",
+        *map(call.text, bounds),
+        step=number_text(step) if step != 1 else None,
+        dtype=dtype_text(dtype),
+    )
+
+
+@row("linspace")
+def _linspace(call):
+    """Of a number of steps that is known."""
+    if not all(isinstance(call[name], (int, float)) for name in ("start", "end", "steps")):
+        call.refuse("bounds or steps that are computed")
+    return call.function(
+        "linspace",
+        *(number_text(float(call[name])) for name in ("start", "end")),
+        str(call["steps"]),
+        dtype=dtype_text(call.meta().dtype),
+    )
+
+
+@row("eye", "eye.m")
+def _eye(call):
+    rows, columns = map(call.size, call.shape(call.node))
+    return f"to(unsqueeze(arange({rows}), 1) == arange({columns}), {dtype_text(call.meta().dtype)})"
+
+
+without(
+    "draws random numbers; dlc's generator is a part of training, which is not there yet",
+    "rand randn randperm bernoulli.p normal_functional multinomial randint.low rand.generator",
+)
+without(
+    "a gradient: dlc compiles inference",
+    "_adaptive_avg_pool2d_backward avg_pool2d_backward convolution_backward embedding_dense_backward max_pool2d_with_indices_backward "
+    "native_group_norm_backward native_layer_norm_backward",
+)
+without("complex numbers, which dlc does not compute with", "_fft_c2r _fft_r2c")
+without("a stride or an offset of memory, which dlc chooses", "sym_storage_offset sym_stride.int")

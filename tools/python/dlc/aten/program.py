@@ -1,0 +1,465 @@
+"""From an exported program of PyTorch to the text of a model, statement by statement."""
+
+import operator
+import re
+
+import torch
+
+from . import (
+    creation,
+    elementwise,
+    indexing,
+    layers,
+    reductions,
+    shapes,
+)  # noqa: F401  (they fill the table)
+from .call import Call, dtype_text, number_text
+from .failure import ExportFailure
+from .sizes import Sizes
+from .table import ROWS, WITHOUT, name_of
+
+#: Words of the language that no value may be called by.
+KEYWORDS = set(
+    "and block bool const dim else false for forward if in include layout model none not or "
+    "sequential state step true weights while None True False".split()
+)
+
+#: Calls that only check what PyTorch assumed of sizes and values. dlc checks what its kernels need
+#: when shapes are bound.
+CHECKS = {
+    "aten::_assert_scalar",
+    "aten::_assert_async",
+    "aten::sym_constrain_range",
+    "aten::sym_constrain_range_for_size",
+    "aten::_assert_tensor_metadata",
+    "aten::_functional_assert_async",
+    "aten::_functional_assert_scalar",
+}
+
+#: A number that is read as a size is no larger.
+_LARGEST = 2**31 - 1
+
+
+class Scope:
+    """The values of one graph: those of a branch or a loop know those around it by their arguments."""
+
+    def __init__(self, graph, indent):
+        self.graph, self.indent, self.values = graph, indent, {}
+
+
+class Program:
+    """The text of a model and its weights. `source`: a Source; `name`: of the model; `outputs`:
+    names of its results, or None; `dims`: names of dims by sympy symbol; `keeps_states`: whether
+    buffers that the module changes are kept from run to run."""
+
+    def __init__(self, source, name, outputs=None, dims=None, keeps_states=True):
+        self.source, self.name, self.outputs, self.keeps_states = (
+            source,
+            name,
+            outputs,
+            keeps_states,
+        )
+        self.lines, self.declared, self.weights, self.states = [], [], {}, {}
+        self.taken, self.places, self.begins = set(KEYWORDS), set(), False
+        self.sizes = Sizes(self.emit)
+        self.wanted_dims = dims or {}
+        self.scope = Scope(source.graph_module, 2)
+        #: of the model, by the names of the placeholders
+        self.input_names = {}
+        #: (name, fake tensor) of the model's inputs and outputs, once `text` has run
+        self.inputs, self.results = [], []
+
+    # Names and lines.
+
+    def fresh(self, wanted):
+        """A name that nothing has yet."""
+        wanted = re.sub(r"\W", "_", wanted).strip("_") or "value"
+        wanted = wanted if not wanted[0].isdigit() else "v" + wanted
+        name, number = wanted, 1
+        while name in self.taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.taken.add(name)
+        return name
+
+    def line(self, text):
+        self.lines.append("  " * self.scope.indent + text)
+
+    def emit(self, text, wanted="value"):
+        """Adds a statement; the name of its value. A name is returned as it is."""
+        if re.fullmatch(r"[A-Za-z_][\w.]*", text):
+            return text
+        name = self.fresh(wanted)
+        self.line(f"{name} = {text}")
+        return name
+
+    def emit_many(self, text, wanted, used):
+        """Adds a statement of several values; their names, None for those that are not used."""
+        names = [self.fresh(wanted) if is_used else None for is_used in used]
+        if any(names):
+            self.line(f"{', '.join(name or '_' for name in names)} = {text}")
+        return names
+
+    # Values.
+
+    def value(self, value):
+        """What stands in a graph as an argument, as an expression."""
+        if isinstance(value, torch.fx.Node):
+            held = value.meta.get("val")
+            if isinstance(held, (int, torch.SymInt)) and value not in self.scope.values:
+                return self.sizes.text(held)
+            return self.scope.values[value]
+        if isinstance(value, torch.SymInt):
+            return self.sizes.text(value)
+        if isinstance(value, (list, tuple)):
+            return f"[{', '.join(map(self.value, value))}]"
+        if isinstance(value, torch.dtype):
+            return dtype_text(value)
+        if isinstance(value, str):
+            return f'"{value}"'
+        return number_text(value)
+
+    def size(self, size):
+        """A size, of a node or a shape, as an expression."""
+        if isinstance(size, torch.fx.Node):
+            return self.value(size)
+        return self.sizes.text(size)
+
+    @staticmethod
+    def _number(size):
+        return size.meta["val"] if isinstance(size, torch.fx.Node) else size
+
+    def sum_of(self, a, b):
+        return self._number(a) + self._number(b)
+
+    def product_of(self, sizes):
+        product = 1
+        for size in sizes:
+            product = product * self._number(size)
+        return product
+
+    def constant(self, tensor, wanted):
+        """A tensor that the export has made, as a weight."""
+        name = self.fresh(wanted)
+        self._declare(name, tensor)
+        return name
+
+    def counted(self, node, places):
+        """The size that the data say of a result of `node`: that of the rows of `places`."""
+        for symbol in node.meta.get("unbacked_bindings") or {}:
+            if symbol not in self.sizes.names:
+                self.sizes.names[symbol] = f"size({places}, 0)"
+        return next(
+            (size for size in node.meta["val"].shape if not isinstance(size, int)),
+            node.meta["val"].shape[0],
+        )
+
+    # The whole.
+
+    def text(self):
+        """The text of the .dl file; afterwards `weights` are its tensors by name."""
+        graph = self.source.graph_module.graph
+        for node, name in self.source.inputs.items():
+            self.input_names[node.name] = self.fresh(name)
+        self.sizes.names.update(
+            {symbol: self.fresh(name) for symbol, name in self.wanted_dims.items()}
+        )
+        for node in self.source.inputs:
+            self._input(node, self.input_names[node.name])
+        self._weights()
+        self._run(graph)
+        self._outputs()
+        body = _used_lines(
+            self.lines, {name for name, _ in self.results} | set(self.states.values()) | {"began"}
+        )
+        words = set(re.findall(r"[A-Za-z_][\w.]*", "\n".join(body)))
+        self.declared = [(name, text) for name, text in self.declared if name in words]
+        self.weights = {name: tensor for name, tensor in self.weights.items() if name in words}
+        for number, (name, _) in enumerate(self.inputs):
+            if name not in words:
+                body.append(f"    _unused_{number} = {name}")
+        return self._file(body)
+
+    def _input(self, node, name):
+        """A number that is given at each run is a tensor of one element."""
+        value = node.meta["val"]
+        if isinstance(value, torch.Tensor):
+            self.scope.values[node] = name
+            self.inputs.append((name, value))
+            return
+        dtype = {
+            torch.SymInt: torch.int64,
+            torch.SymFloat: torch.float64,
+            torch.SymBool: torch.bool,
+        }[type(value)]
+        self.inputs.append((name, torch.empty((), dtype=dtype, device="meta")))
+        if isinstance(value, torch.SymInt):
+            symbol = value.node.expr
+            self.sizes.names[symbol] = self.emit(f"dim_of({name}{self._limits(symbol)})", "number")
+        else:
+            self.scope.values[node] = name
+
+    def _limits(self, symbol):
+        """ ", most=64, least=2" of a symbol's range."""
+        found = self.source.ranges.get(symbol)
+        most, least = (
+            (_finite(found.upper), _finite(found.lower)) if found is not None else (None, None)
+        )
+        most, least = _LARGEST if most is None else most, -_LARGEST if least is None else least
+        return f", most={most}" + (f", least={least}" if least else "")
+
+    def _weights(self):
+        """Declares the tensors of the module that the graph reads; one that has two names once."""
+        changed = {name for kind, name, _ in self.source.results if kind == "state"}
+        seen = {}
+        for node, (target, tensor) in self.source.weights.items():
+            if target in changed:
+                self.scope.values[node] = self._state(target, tensor)
+                continue
+            if not node.users:
+                continue
+            is_real = type(tensor) in (torch.Tensor, torch.nn.Parameter)
+            key = (
+                (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
+                if is_real
+                else id(tensor)
+            )
+            if key not in seen or not tensor.numel():
+                seen[key] = self._weight_name(target)
+                self._declare(seen[key], tensor)
+            self.scope.values[node] = seen[key]
+
+    def _weight_name(self, target):
+        """The name in the module's state_dict, unless the language cannot have it."""
+        parts = target.split(".")
+        if (
+            not all(re.fullmatch(r"\w+", part) for part in parts)
+            or parts[0] in KEYWORDS
+            or parts[0][0].isdigit()
+            or (parts[0] in self.taken and parts[0] not in self.places)
+        ):
+            return self.fresh("w_" + target)
+        self.places.add(parts[0])
+        self.taken.add(parts[0])
+        return target
+
+    def _declare(self, name, tensor):
+        dims = ", ".join(map(str, tensor.shape))
+        kind = "Parameter" if tensor.is_floating_point() else "Buffer"
+        comma = ", " if dims else ""
+        self.declared.append(
+            (name, f"{name}: {kind}({dims}{comma}dtype={dtype_text(tensor.dtype)})")
+        )
+        self.weights[name] = tensor
+
+    def _state(self, target, tensor):
+        """A buffer that the module changes is a state, which is zero at first: a buffer that is not
+        begins with its values."""
+        if not self.keeps_states:
+            raise ExportFailure(
+                f"forward changes the buffer '{target}'; states='keep' makes it a state of the model"
+            )
+        name = self.fresh(target.replace(".", "_"))
+        self.declared.append(
+            (name, f"state {name}: {dtype_text(tensor.dtype)}[{','.join(map(str, tensor.shape))}]")
+        )
+        self.states[target] = name
+        if not tensor.numel() or not torch.any(tensor != 0):
+            return name
+        if "began" not in self.taken:
+            self.taken.add("began")
+            self.declared.append(("began", "state began: bool[]"))
+            self.begins = True
+        first = self.fresh(name + "_first")
+        self._declare(first, tensor)
+        return self.emit(f"where(began, {name}, {first})", name + "_now")
+
+    # Nodes.
+
+    def _run(self, graph):
+        for node in graph.nodes:
+            if node.op == "call_function":
+                self._call(node)
+            elif node.op == "get_attr":
+                self._attribute(node)
+
+    def _attribute(self, node):
+        found = operator.attrgetter(node.target)(self.scope.graph)
+        if isinstance(found, torch.Tensor):
+            self.scope.values[node] = self.constant(found.detach(), node.name)
+
+    def _call(self, node):
+        target = node.target
+        if target is operator.getitem:
+            held = self.scope.values.get(node.args[0])
+            self.scope.values[node] = held[node.args[1]] if isinstance(held, list) else None
+        elif isinstance(target, torch._ops.OpOverload):
+            self._overload(node)
+        elif isinstance(target, torch._ops.HigherOrderOperator):
+            from .control import higher_order
+
+            higher_order(self, node)
+        # Python's and PyTorch's functions of sizes: the value of the node is the size.
+
+    def _overload(self, node):
+        schema = node.target._schema
+        if schema.name in CHECKS:
+            return
+        value = node.meta.get("val")
+        if isinstance(value, (torch.SymInt, int)) and not node.meta.get("unbacked_bindings"):
+            return  # a size
+        if schema.name in ("aten::_local_scalar_dense", "aten::item"):
+            self._item(node, value)
+            return
+        name = name_of(node.target)
+        if name not in ROWS:
+            reason = WITHOUT.get(name, "dlc has no row for it")
+            raise ExportFailure(
+                f"torch.ops.{schema.name.replace('::', '.')}.{node.target._overloadname}: {reason}{_where(node)}",
+                node,
+            )
+        try:
+            found = ROWS[name](Call(self, node))
+        except ExportFailure as failure:
+            raise ExportFailure(f"{failure}{_where(node)}", node) from None
+        self.scope.values[node] = (
+            found if isinstance(found, list) else self.emit(found, schema.name.split("::")[1])
+        )
+        self._bind(node, value)
+
+    def _item(self, node, value):
+        """A number that a tensor holds: a size that is read, or the tensor itself."""
+        text = self.value(node.args[0])
+        if isinstance(value, torch.SymInt):
+            symbol = value.node.expr
+            self.sizes.names[symbol] = self.emit(f"dim_of({text}{self._limits(symbol)})", "number")
+        else:
+            self.scope.values[node] = self.emit(f"reshape({text}, [])", "item")
+
+    def _bind(self, node, value):
+        """Names the sizes that the data say of a result."""
+        bindings = node.meta.get("unbacked_bindings") or {}
+        held = self.scope.values[node]
+        for symbol, path in bindings.items():
+            if symbol in self.sizes.names:
+                continue
+            position, at = 0, value
+            for key in path:
+                if hasattr(key, "idx") and isinstance(at, (tuple, list)):
+                    position, at = key.idx, at[key.idx]
+            tensor = held[position] if isinstance(held, list) else held
+            for dim, size in enumerate(at.shape):
+                if not isinstance(size, int) and size.node.expr == symbol:
+                    self.sizes.names[symbol] = f"size({tensor}, {dim})"
+                    break
+
+    # The end.
+
+    def _outputs(self):
+        """Gives states and outputs their values."""
+        shown = sum(
+            kind == "output" and isinstance(node, torch.fx.Node)
+            for kind, _, node in self.source.results
+        )
+        names = iter(
+            self.outputs or (["output"] if shown == 1 else [f"output_{i}" for i in range(shown)])
+        )
+        for kind, target, node in self.source.results:
+            if kind == "state":
+                self.line(f"{self.states[target]} = {self.value(node)}")
+            elif isinstance(node, torch.fx.Node):
+                self._output(
+                    node,
+                    self.fresh(
+                        next(names, "output")
+                        if kind == "output"
+                        else self.input_names[target] + "_after"
+                    ),
+                )
+        if self.begins:
+            self.line("began = tensor(true)")
+
+    def _output(self, node, name):
+        value, text = node.meta["val"], self.value(node)
+        if isinstance(value, (int, torch.SymInt)):
+            value, text = (
+                torch.empty((), dtype=torch.int64, device="meta"),
+                f"scalar_tensor({text}, dtype=i64)",
+            )
+        elif not isinstance(value, torch.Tensor):
+            value = torch.empty((), dtype=torch.float64, device="meta")
+        self.line(f"{name} = {text}")
+        self.results.append((name, value))
+
+    def _port(self, name, value, is_input):
+        def dim(size):
+            if isinstance(size, int):
+                return str(size)
+            return self.sizes.text(size) if is_input else "?"
+
+        return f"{name}: {dtype_text(value.dtype)}[{','.join(map(dim, value.shape))}]"
+
+    def _file(self, body):
+        lines = [
+            "dl 1",
+            *self._dims(),
+            f"model {self.name} {{",
+            *(f"  {text}" for _, text in self.declared),
+        ]
+        inputs = ", ".join(self._port(*port, True) for port in self.inputs)
+        outputs = ", ".join(self._port(*port, False) for port in self.results)
+        return "\n".join([*lines, f"  forward({inputs}) -> ({outputs}) {{", *body, "  }", "}", ""])
+
+    def _dims(self):
+        for symbol, name in self.sizes.names.items():
+            if (
+                not str(symbol).startswith("s")
+                or "." in name
+                or not any(_mentions(value, symbol) for _, value in self.inputs)
+            ):
+                continue
+            found = self.source.ranges.get(symbol)
+            least = _finite(found.lower) if found is not None else None
+            most = _finite(found.upper) if found is not None else None
+            least = 1 if least is None else least
+            limits = (
+                f" = {max(least, 0)}..{most}"
+                if most is not None
+                else f" = {least}..65536" if least > 1 else ""
+            )
+            yield f"dim {name}{limits}"
+
+
+def _used_lines(lines, wanted):
+    """Without the assignments that nothing reads: rows pass over some arguments of ops."""
+    wanted, kept = set(wanted), []
+    for line in reversed(lines):
+        names, sign, text = line.partition(" = ")
+        targets = re.findall(r"[A-Za-z_]\w*", names) if sign and "{" not in names else []
+        if targets and wanted.isdisjoint(targets):
+            continue
+        wanted.update(re.findall(r"[A-Za-z_]\w*", text if targets else line))
+        kept.append(line)
+    return kept[::-1]
+
+
+def _mentions(value, symbol):
+    return any(
+        not isinstance(size, int) and symbol in size.node.expr.free_symbols for size in value.shape
+    )
+
+
+def _finite(bound):
+    """A bound of a range as a number; None where it has none."""
+    try:
+        number = int(bound)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
+    return number if abs(number) < 2**31 else None
+
+
+def _where(node):
+    """ " (net.py:12: y = x.foo())", the line of the module that made the node."""
+    trace = node.meta.get("stack_trace") or ""
+    found = re.findall(r'File "([^"]+)", line (\d+), in \S+\n\s*(.*)', trace)
+    return f" ({found[-1][0]}:{found[-1][1]}: {found[-1][2].strip()})" if found else ""

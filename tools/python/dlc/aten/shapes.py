@@ -1,0 +1,294 @@
+"""Rows of ops that move, cut, join and repeat."""
+
+import torch
+
+from .call import dtype_text
+from .elementwise import operand
+from .table import row, same
+
+same(
+    "permute transpose.int t unsqueeze squeeze squeeze.dim squeeze.dims flip roll diagonal diag_embed tril triu unfold "
+    "pixel_shuffle pixel_unshuffle movedim.int movedim.intlist swapaxes swapdims trace diag rot90 fliplr flipud diagonal_scatter "
+    "select_scatter"
+)
+
+_END = 2**63 - 1
+
+
+def shaped(call, text, sizes):
+    return f"reshape({text}, {call.sizes(sizes)})"
+
+
+@row(
+    "view",
+    "reshape",
+    "_unsafe_view",
+    "view_copy",
+    "flatten.using_ints",
+    "unflatten.int",
+    "_reshape_alias",
+    "ravel",
+    "view_as",
+    "reshape_as",
+)
+def _reshape(call):
+    x = call["self"]
+    return (
+        call("self")
+        if call.shape(x) == call.shape(call.node)
+        else shaped(call, call("self"), call.shape(call.node))
+    )
+
+
+@row("view.dtype")
+def _view_dtype(call):
+    dtype = call.meta().dtype
+    if dtype == call.meta(call["self"]).dtype:
+        return call("self")
+    call.refuse("the bits of a tensor as another dtype, which dlc does not have")
+
+
+@row("expand", "expand_as", "broadcast_to", "expand_copy")
+def _expand(call):
+    x = call["self"]
+    return (
+        call("self")
+        if call.shape(x) == call.shape(call.node)
+        else f"expand({call('self')}, {call.sizes(call.shape(call.node))})"
+    )
+
+
+@row("repeat", "tile")
+def _repeat(call):
+    """Each dim becomes two, of which the first is as long as it is repeated."""
+    repeats = call["repeats"] if call.name == "repeat" else call["dims"]
+    if all(isinstance(number, int) for number in repeats):
+        return f"{call.name}({call('self')}, {call.sizes(repeats)})"
+    dims = [1] * (len(repeats) - call.rank(call["self"])) + call.shape(call["self"])
+    apart = call.emit(shaped(call, call("self"), [size for dim in dims for size in (1, dim)]))
+    wide = call.emit(
+        f"expand({apart}, {call.sizes([size for pair in zip(repeats, dims) for size in pair])})"
+    )
+    return shaped(call, wide, call.shape(call.node))
+
+
+def subscript(call, text, dim, index):
+    """`text[:, :, index]`."""
+    return f"{text}[{', '.join([':'] * dim + [index])}]"
+
+
+@row("select.int", "select_copy.int")
+def _select(call):
+    return subscript(call, call("self"), call.dim(), call.size(call["index"]))
+
+
+def bounds(call, start, end, size, step=1):
+    """ "2:5" of a slice's bounds; an empty text for the whole of a dim."""
+    start = 0 if start is None else start
+    is_end = end is None or (
+        isinstance(end, int) and (end == _END or isinstance(size, int) and end >= size)
+    )
+    first, last = "" if isinstance(start, int) and start == 0 else call.size(start), (
+        "" if is_end else call.size(end)
+    )
+    return (
+        ""
+        if not first and not last and step == 1
+        else f"{first}:{last}" + (f":{step}" if step != 1 else "")
+    )
+
+
+@row("slice.Tensor", "slice_copy.Tensor", "narrow")
+def _slice(call):
+    dim, x = call.dim(), call["self"]
+    if call.name == "narrow":
+        start, end, step = call["start"], call.program.sum_of(call["start"], call["length"]), 1
+    else:
+        start, end, step = call["start"], call["end"], call["step"]
+    found = bounds(call, start, end, call.shape(x)[dim], step)
+    return subscript(call, call("self"), dim, found) if found else call("self")
+
+
+@row("slice_scatter")
+def _slice_scatter(call):
+    dim, x = call.dim(), call["self"]
+    size = call.shape(x)[dim]
+    start, end, step = call["start"] or 0, call["end"], call["step"]
+    source = operand(call, call["src"], call.meta().dtype)
+    if not bounds(call, start, end, size, step):
+        return source
+    if all(isinstance(bound, (int, type(None))) for bound in (start, end)):
+        limits = {"start": str(start), "end": None if end is None or end == _END else str(end)}
+        return call.function(
+            "slice_scatter", call("self"), source, dim=str(dim), step=str(step), **limits
+        )
+    if step != 1:
+        call.refuse("a step with bounds that are computed")
+    parts = []
+    if not isinstance(start, int) or start:
+        parts.append(subscript(call, call("self"), dim, f":{call.size(start)}"))
+    parts.append(source)
+    if end is not None and end != _END:
+        parts.append(subscript(call, call("self"), dim, f"{call.size(end)}:"))
+    return f"expect_dims(cat([{', '.join(parts)}], dim={dim}), {call.sizes(call.shape(call.node))})"
+
+
+@row("cat", "concat", "concatenate")
+def _cat(call):
+    """Without the empty tensors of one dim that PyTorch passes over."""
+    dtype = call.meta().dtype
+    parts = [
+        part
+        for part in call["tensors"]
+        if not (call.rank(part) == 1 and call.shape(part) == [0] and call.rank(call.node) != 1)
+    ]
+    dim = call["dim"] % max(call.rank(call.node), 1)
+    texts = [operand(call, part, dtype) for part in parts]
+    return texts[0] if len(texts) == 1 else f"cat([{', '.join(texts)}], dim={dim})"
+
+
+@row("stack")
+def _stack(call):
+    dtype = call.meta().dtype
+    return f"stack([{', '.join(operand(call, part, dtype) for part in call['tensors'])}], dim={call['dim']})"
+
+
+def _parts(call, sizes):
+    """The parts of a dim that something uses."""
+    dim, start, found = call.dim(), 0, []
+    for position, size in enumerate(sizes):
+        end = call.program.sum_of(start, size)
+        if call.is_used(position):
+            is_last = position == len(sizes) - 1
+            first = "" if isinstance(start, int) and start == 0 else call.size(start)
+            index = f"{first}:{'' if is_last else call.size(end)}"
+            text = call("self") if index == ":" else subscript(call, call("self"), dim, index)
+            found.append(call.emit(text))
+        else:
+            found.append(None)
+        start = end
+    return found
+
+
+@row(
+    "split_with_sizes",
+    "split_with_sizes_copy",
+    "split.Tensor",
+    "split.sizes",
+    "chunk",
+    "tensor_split.sections",
+    "split_copy.Tensor",
+    "unsafe_split.Tensor",
+    "unsafe_chunk",
+    "tensor_split.indices",
+)
+def _split(call):
+    dim = call.dim()
+    return _parts(call, [value.shape[dim] for value in call.meta()])
+
+
+@row("unbind.int", "unbind_copy.int")
+def _unbind(call):
+    dim = call.dim()
+    return [
+        call.emit(subscript(call, call("self"), dim, str(i))) if call.is_used(i) else None
+        for i in range(len(call.meta()))
+    ]
+
+
+@row(
+    "constant_pad_nd",
+    "pad",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "reflection_pad3d",
+    "replication_pad1d",
+    "replication_pad2d",
+    "replication_pad3d",
+)
+def _pad(call):
+    widths = call["pad"] if "pad" in call.arguments else call["padding"]
+    mode = call.get("mode") or {"r": "reflect" if "reflection" in call.name else "replicate"}.get(
+        call.name[0], "constant"
+    )
+    if all(isinstance(width, int) and width == 0 for width in widths):
+        return call("self")
+    value = call.get("value") or 0
+    if not isinstance(value, torch.fx.Node):
+        value = float(value) if call.meta().dtype.is_floating_point else value
+    return call.function(
+        "pad",
+        call("self"),
+        call.sizes(widths),
+        mode=f'"{mode}"' if mode != "constant" else None,
+        value=call.text(value) if value else None,
+    )
+
+
+@row("as_strided")
+def _as_strided(call):
+    """Of static sizes: the elements at positions that are known."""
+    x = call.meta(call["self"])
+    sizes, strides, offset = call["size"], call["stride"], call["storage_offset"] or 0
+    if (
+        not all(isinstance(n, int) for n in (*x.shape, *sizes, *strides, offset))
+        or not x.is_contiguous()
+    ):
+        call.refuse("strides of a tensor whose sizes vary, or that is itself a view")
+    places = torch.as_strided(torch.arange(max(x.numel(), 1)), sizes, strides, offset)
+    table = call.program.constant(places.reshape(-1).clone(), "places")
+    return shaped(call, f"index_select(reshape({call('self')}, [{x.numel()}]), 0, {table})", sizes)
+
+
+@row("as_strided_scatter")
+def _as_strided_scatter(call):
+    """The same elements, written."""
+    x = call.meta(call["self"])
+    sizes, strides, offset = call["size"], call["stride"], call["storage_offset"] or 0
+    if (
+        not all(isinstance(n, int) for n in (*x.shape, *sizes, *strides, offset))
+        or not x.is_contiguous()
+    ):
+        call.refuse("strides of a tensor whose sizes vary, or that is itself a view")
+    places = torch.as_strided(torch.arange(max(x.numel(), 1)), sizes, strides, offset)
+    table = call.program.constant(places.reshape(-1).clone(), "places")
+    source = f"reshape({operand(call, call['src'], x.dtype)}, [{places.numel()}])"
+    return shaped(
+        call,
+        f"index_put(reshape({call('self')}, [{x.numel()}]), [{table}], {source})",
+        list(x.shape),
+    )
+
+
+@row("repeat_interleave.self_int")
+def _repeat_interleave(call):
+    dim = None if call["dim"] is None else str(call["dim"])
+    return call.function("repeat_interleave", call("self"), call.text(call["repeats"]), dim=dim)
+
+
+@row("meshgrid", "meshgrid.indexing")
+def _meshgrid(call):
+    tensors, shape = call["tensors"], call.shape_of(0)
+    is_xy = call.get("indexing") == "xy"
+    found = []
+    for position, tensor in enumerate(tensors):
+        place = {0: 1, 1: 0}.get(position, position) if is_xy and len(tensors) > 1 else position
+        sizes = [1] * len(shape)
+        sizes[place] = shape[place]
+        found.append(
+            call.emit(f"expand({shaped(call, call.text(tensor), sizes)}, {call.sizes(shape)})")
+            if call.is_used(position)
+            else None
+        )
+    return found
+
+
+@row("atleast_1d", "atleast_2d", "atleast_3d")
+def _atleast(call):
+    return shaped(call, call("self"), call.shape(call.node))
+
+
+@row("one_hot")
+def _one_hot(call):
+    sizes = call.shape(call.node)
+    return f"to(unsqueeze({call('self')}, -1) == arange({call.size(sizes[-1])}), {dtype_text(torch.int64)})"
