@@ -5,6 +5,7 @@ import math
 import torch
 
 from .failure import ExportFailure
+from .sizes import plain
 
 DTYPES = {
     torch.float64: "f64",
@@ -97,7 +98,8 @@ class Call:
         return isinstance(value, torch.fx.Node) and isinstance(value.meta.get("val"), torch.Tensor)
 
     def shape(self, value):
-        return list(self.meta(value).shape)
+        """Of numbers and sympy expressions."""
+        return [plain(size) for size in self.meta(value).shape]
 
     def rank(self, value):
         return self.meta(value).dim()
@@ -148,8 +150,7 @@ class Call:
         )
 
     def same(self, renamed=None):
-        """The function of the same name, called with the arguments that differ from their defaults.
-        """
+        """The function of the same name, called with the arguments that differ from their defaults."""
         texts, by_name = [], False
         for argument in self.schema.arguments:
             value = self.arguments[argument.name]

@@ -94,6 +94,12 @@ def _eye(call):
     return f"to(unsqueeze(arange({rows}), 1) == arange({columns}), {dtype_text(call.meta().dtype)})"
 
 
+@row("tril_indices", "triu_indices")
+def _triangle(call):
+    named = {"offset": str(call["offset"]), "dtype": dtype_text(call.meta().dtype)}
+    return call.function(call.name, str(call["row"]), str(call["col"]), **named)
+
+
 without(
     "draws random numbers; dlc's generator is a part of training, which is not there yet",
     "rand randn randperm bernoulli.p normal_functional multinomial randint.low rand.generator",

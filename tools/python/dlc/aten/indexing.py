@@ -2,7 +2,7 @@
 
 import torch
 
-from .call import dtype_text
+from .call import dtype_text, number_text
 from .elementwise import operand
 from .shapes import shaped, subscript
 from .table import row, same
@@ -206,14 +206,16 @@ def _sort(call):
 
 @row("topk")
 def _topk(call):
-    text = call.function(
-        "topk",
-        call("self"),
-        call.size(call["k"]),
-        str(call["dim"]),
-        largest="false" if not call["largest"] else None,
-    )
-    return call.results(text, 2)
+    """The first of a sort, where their number is computed."""
+    largest = None if call["largest"] else "false"
+    if isinstance(call["k"], int):
+        k, dim = str(call["k"]), str(call["dim"])
+        return call.results(call.function("topk", call("self"), k, dim, largest=largest), 2)
+    descending = "true" if call["largest"] else None
+    text = call.function("sort", call("self"), str(call["dim"]), descending=descending)
+    used, dim, k = [call.is_used(0), call.is_used(1)], call.dim(), call.size(call["k"])
+    names = call.program.emit_many(text, "sorted", used)
+    return [name and call.emit(f"narrow({name}, {dim}, 0, {k})") for name in names]
 
 
 @row("_unique2", "unique_dim", "_unique")
@@ -230,6 +232,14 @@ def _unique(call):
     names = call.program.emit_many(text, call.name, [True] * (1 + bool(inverse) + bool(counts)))
     rest = iter(names[1:])
     return [names[0], next(rest) if inverse else None, next(rest) if counts else None]
+
+
+@row("torchvision::nms", "dlc::batched_nms")
+def _nms(call):
+    boxes, scores = ("boxes", "scores") if call.name == "batched_nms" else ("dets", "scores")
+    more = [call("idxs")] if call.name == "batched_nms" else []
+    threshold = number_text(float(call["iou_threshold"]))
+    return call.function(call.name, call(boxes), call(scores), *more, threshold)
 
 
 @row("linalg_diagonal")

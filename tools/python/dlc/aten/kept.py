@@ -7,6 +7,7 @@ cannot follow; a fused encoder gives zeros for padding, which the unfused one th
 does not."""
 
 import contextlib
+import sys
 
 import torch
 from torch import nn
@@ -20,6 +21,9 @@ _RECURRENT = (
 for _name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
     _LIBRARY.define(_name + _RECURRENT.format(", Tensor" if _name == "lstm" else ""))
 _LIBRARY.define("cdist(Tensor x1, Tensor x2, float p) -> Tensor")
+_LIBRARY.define(
+    "batched_nms(Tensor boxes, Tensor scores, Tensor idxs, float iou_threshold) -> Tensor"
+)
 
 
 def _fake_recurrent(input, hx, params, lengths, num_layers, bidirectional, batch_first):
@@ -38,8 +42,42 @@ def _fake_cdist(x1, x2, p):
     return x1.new_empty((*batch, x1.shape[-2], x2.shape[-2]))
 
 
-#: What runs where a tensor is none of the export's.
-_LIBRARY.impl("cdist", lambda x1, x2, p: torch.cdist(x1, x2, p), "CompositeExplicitAutograd")
+@torch.library.register_fake("dlc::batched_nms", lib=_LIBRARY)
+def _fake_batched_nms(boxes, scores, idxs, iou_threshold):
+    return boxes.new_empty(torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64)
+
+
+# What runs on real tensors, where an export follows the values of its example.
+
+
+def _real_recurrent(name):
+    def run(input, hx, params, lengths, num_layers, bidirectional, batch_first):
+        if lengths is not None:
+            raise RuntimeError("the values of packed sequences, which the export cannot follow")
+        states = hx if name == "lstm" else hx[0]
+        function = getattr(torch._VF, name)
+        many = (num_layers * (2 if bidirectional else 1)) * 2 < len(params)
+        return tuple(
+            function(
+                input, states, params, many, num_layers, 0.0, False, bidirectional, batch_first
+            )
+        )
+
+    return run
+
+
+def _real_batched_nms(boxes, scores, idxs, iou_threshold):
+    import torchvision
+
+    apart = boxes + (idxs.to(boxes) * (boxes.max() + 1))[:, None] if len(boxes) else boxes
+    return torchvision.ops.nms(apart, scores, iou_threshold)
+
+
+for _name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+    _LIBRARY.impl(_name, _real_recurrent(_name), "CompositeExplicitAutograd")
+_LIBRARY.impl("batched_nms", _real_batched_nms, "CompositeExplicitAutograd")
+_LIBRARY.impl("cdist", lambda x1, x2, p: _CDIST(x1, x2, p), "CompositeExplicitAutograd")
+_CDIST = torch.cdist
 
 
 def _op_of(layer):
@@ -152,6 +190,20 @@ def _cdist(original):
     return cdist
 
 
+def _batched_nms(original):
+    """torchvision's chooses its way by the number of boxes, which the data say."""
+
+    def batched_nms(boxes, scores, idxs, iou_threshold):
+        return torch.ops.dlc.batched_nms(boxes, scores, idxs, float(iou_threshold))
+
+    return batched_nms
+
+
+def _length(value):
+    """len, which of a tensor would be a number."""
+    return value.shape[0] if isinstance(value, torch.Tensor) else len(value)
+
+
 def _encoder_forward(original):
     """PyTorch's fused encoder gives zeros for padding, where the padding is at the end."""
 
@@ -208,14 +260,20 @@ def whole():
         (nn.utils.rnn.pad_packed_sequence, "__code__", lambda _: _padding.__code__),
     ]
     nn.utils.rnn._dlc_pack, nn.utils.rnn._dlc_pad = _pack, _pad
-    held = [(place, name, getattr(place, name)) for place, name, _ in places]
+    for name in ("ops.poolers", "models.detection.roi_heads", "models.detection.rpn"):
+        if module := sys.modules.get("torchvision." + name):
+            places += [(module, "len", lambda _: _length)]
+    if vision := sys.modules.get("torchvision"):
+        places += [(vision.ops, "batched_nms", _batched_nms)]
+        places += [(vision.ops.boxes, "batched_nms", _batched_nms)]
+    held = [(place, name, getattr(place, name, None)) for place, name, _ in places]
     was_fused = torch.backends.mha.get_fastpath_enabled()
     try:
         for place, name, made in places:
-            setattr(place, name, made(getattr(place, name)))
+            setattr(place, name, made(getattr(place, name, None)))
         torch.backends.mha.set_fastpath_enabled(False)
         yield
     finally:
         for place, name, original in held:
-            setattr(place, name, original)
+            setattr(place, name, original) if original else delattr(place, name)
         torch.backends.mha.set_fastpath_enabled(was_fused)

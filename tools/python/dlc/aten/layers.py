@@ -348,6 +348,35 @@ def _grid_sampler(call):
     )
 
 
+@row("torchvision::roi_align")
+def _roi_align(call):
+    return call.function(
+        "roi_align",
+        call("input"),
+        call("rois"),
+        call.sizes([call["pooled_height"], call["pooled_width"]]),
+        spatial_scale=number_text(float(call["spatial_scale"])),
+        sampling_ratio=str(call["sampling_ratio"]),
+        aligned="true" if call["aligned"] else None,
+    )
+
+
+@row("transformers::grouped_mm_fallback")
+def _grouped_product(call):
+    """Rows of x by the matrix of their group; `offs` are the ends of the groups, which are read."""
+    x, weight = call.shape(call["input"]), call.shape(call["weight"])
+    if len(x) != 2 or len(weight) != 3 or not isinstance(weight[0], int) or weight[0] > 32:
+        call.refuse("groups of more than 32 matrices, or of other ranks")
+    parts, start = [], "0"
+    for group in range(weight[0]):
+        end = call.emit(f"dim_of({call('offs')}[{group}], most={2**31 - 1})", "end")
+        rows = call.emit(f"narrow({call('input')}, 0, {start}, {end} - {start})", "rows")
+        parts.append(call.emit(f"{rows} @ {call('weight')}[{group}]", "part"))
+        start = end
+    text = f"cat([{', '.join(parts)}], dim=0)"
+    return f"expect_dims({text}, {call.sizes(call.shape(call.node))})"
+
+
 @row("affine_grid_generator")
 def _affine_grid(call):
     return call.function(

@@ -3,7 +3,9 @@
 import operator
 import re
 
+import sympy
 import torch
+from torch.utils._sympy.value_ranges import bound_sympy
 
 from . import (
     creation,
@@ -15,7 +17,7 @@ from . import (
 )  # noqa: F401  (they fill the table)
 from .call import Call, dtype_text, number_text
 from .failure import ExportFailure
-from .sizes import Sizes
+from .sizes import Sizes, is_sure, plain
 from .table import ROWS, WITHOUT, name_of
 
 #: Words of the language that no value may be called by.
@@ -45,6 +47,8 @@ class Scope:
 
     def __init__(self, graph, indent):
         self.graph, self.indent, self.values = graph, indent, {}
+        #: names of values by the expression that computes them: nothing is computed twice
+        self.known = {}
 
 
 class Program:
@@ -61,6 +65,7 @@ class Program:
         )
         self.lines, self.declared, self.weights, self.states = [], [], {}, {}
         self.taken, self.places, self.begins = set(KEYWORDS), set(), False
+        self.checks = 0
         self.sizes = Sizes(self.emit)
         self.wanted_dims = dims or {}
         self.scope = Scope(source.graph_module, 2)
@@ -89,9 +94,10 @@ class Program:
         """Adds a statement; the name of its value. A name is returned as it is."""
         if re.fullmatch(r"[A-Za-z_][\w.]*", text):
             return text
-        name = self.fresh(wanted)
-        self.line(f"{name} = {text}")
-        return name
+        if text not in self.scope.known:
+            self.scope.known[text] = self.fresh(wanted)
+            self.line(f"{self.scope.known[text]} = {text}")
+        return self.scope.known[text]
 
     def emit_many(self, text, wanted, used):
         """Adds a statement of several values; their names, None for those that are not used."""
@@ -127,7 +133,7 @@ class Program:
 
     @staticmethod
     def _number(size):
-        return size.meta["val"] if isinstance(size, torch.fx.Node) else size
+        return plain(size.meta["val"] if isinstance(size, torch.fx.Node) else size)
 
     def sum_of(self, a, b):
         return self._number(a) + self._number(b)
@@ -137,6 +143,13 @@ class Program:
         for size in sizes:
             product = product * self._number(size)
         return product
+
+    def read_size(self, expr):
+        """Gives a size that is an expression a name of its own."""
+        if expr not in self.sizes.known:
+            total = self.sizes.text(expr)
+            name = self.emit(f"dim_of(scalar_tensor({total}, dtype=i64), most={_LARGEST})", "size")
+            self.sizes.known[expr] = name
 
     def constant(self, tensor, wanted):
         """A tensor that the export has made, as a weight."""
@@ -150,7 +163,7 @@ class Program:
             if symbol not in self.sizes.names:
                 self.sizes.names[symbol] = f"size({places}, 0)"
         return next(
-            (size for size in node.meta["val"].shape if not isinstance(size, int)),
+            (plain(size) for size in node.meta["val"].shape if not isinstance(size, int)),
             node.meta["val"].shape[0],
         )
 
@@ -304,6 +317,8 @@ class Program:
     def _overload(self, node):
         schema = node.target._schema
         if schema.name in CHECKS:
+            if schema.name == "aten::_assert_scalar":
+                self._check(node.args[0])
             return
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, int)) and not node.meta.get("unbacked_bindings"):
@@ -327,10 +342,27 @@ class Program:
         )
         self._bind(node, value)
 
+    def _check(self, condition):
+        """What the export assumed of sizes is checked by a run, unless their ranges show it."""
+        value = condition.meta.get("val") if isinstance(condition, torch.fx.Node) else condition
+        if not isinstance(value, torch.SymBool):
+            return
+        expr = value.node.expr
+        ranges = {symbol: self.source.ranges.get(symbol) for symbol in expr.free_symbols}
+        if is_sure(expr):
+            return
+        if None in ranges.values() or bound_sympy(expr, ranges).lower != sympy.true:
+            self.checks += 1
+            self.line(f"_checked_{self.checks} = derived({self.sizes.condition(expr)}, least=1)")
+
     def _item(self, node, value):
         """A number that a tensor holds: a size that is read, or the tensor itself."""
         text = self.value(node.args[0])
-        if isinstance(value, torch.SymInt):
+        symbols = list(node.meta.get("unbacked_bindings") or {})
+        if isinstance(value, torch.SymBool) and symbols:
+            read = f"dim_of(to({text}, i64), most=1)"
+            self.sizes.names[symbols[0]] = self.emit(read, "truth")
+        elif isinstance(value, torch.SymInt):
             symbol = value.node.expr
             self.sizes.names[symbol] = self.emit(f"dim_of({text}{self._limits(symbol)})", "number")
         else:
@@ -436,7 +468,8 @@ def _used_lines(lines, wanted):
     for line in reversed(lines):
         names, sign, text = line.partition(" = ")
         targets = re.findall(r"[A-Za-z_]\w*", names) if sign and "{" not in names else []
-        if targets and wanted.isdisjoint(targets):
+        is_check = names.strip().startswith("_checked_")
+        if targets and wanted.isdisjoint(targets) and not is_check:
             continue
         wanted.update(re.findall(r"[A-Za-z_]\w*", text if targets else line))
         kept.append(line)

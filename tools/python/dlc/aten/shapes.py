@@ -4,6 +4,7 @@ import torch
 
 from .call import dtype_text
 from .elementwise import operand
+from .sizes import plain
 from .table import row, same
 
 same(
@@ -13,6 +14,8 @@ same(
 )
 
 _END = 2**63 - 1
+#: Terms of a size beyond which it becomes one of its own.
+_MANY = 16
 
 
 def shaped(call, text, sizes):
@@ -100,12 +103,23 @@ def bounds(call, start, end, size, step=1):
 
 @row("slice.Tensor", "slice_copy.Tensor", "narrow")
 def _slice(call):
-    dim, x = call.dim(), call["self"]
+    """Where sizes are symbols the part has just the size that PyTorch says."""
+    dim = call.dim()
+    size, made = call.shape(call["self"])[dim], call.shape(call.node)[dim]
     if call.name == "narrow":
         start, end, step = call["start"], call.program.sum_of(call["start"], call["length"]), 1
     else:
-        start, end, step = call["start"], call["end"], call["step"]
-    found = bounds(call, start, end, call.shape(x)[dim], step)
+        start, end, step = call["start"] or 0, call["end"], call["step"]
+    is_whole = end is None or (isinstance(end, int) and end == _END)
+    if size == made and step == 1:
+        return call("self")
+    if step == 1 and not (isinstance(size, int) and isinstance(made, int)):
+        first = 0 if isinstance(start, int) and start == 0 else size - made if is_whole else None
+        if first is None and not isinstance(start, int):
+            first = start
+        if first is not None:
+            return f"narrow({call('self')}, {dim}, {call.size(first)}, {call.size(made)})"
+    found = bounds(call, start, end, size, step)
     return subscript(call, call("self"), dim, found) if found else call("self")
 
 
@@ -144,7 +158,16 @@ def _cat(call):
     ]
     dim = call["dim"] % max(call.rank(call.node), 1)
     texts = [operand(call, part, dtype) for part in parts]
-    return texts[0] if len(texts) == 1 else f"cat([{', '.join(texts)}], dim={dim})"
+    if len(texts) == 1:
+        return texts[0]
+    text = f"cat([{', '.join(texts)}], dim={dim})"
+    sizes = call.shape(call.node)
+    total = sizes[dim]
+    if isinstance(total, int) or len(total.args) < _MANY:
+        return text
+    # A sum of many sizes is read as one.
+    call.program.read_size(total)
+    return f"expect_dims({text}, {call.sizes(sizes)})"
 
 
 @row("stack")
@@ -184,7 +207,7 @@ def _parts(call, sizes):
 )
 def _split(call):
     dim = call.dim()
-    return _parts(call, [value.shape[dim] for value in call.meta()])
+    return _parts(call, [plain(value.shape[dim]) for value in call.meta()])
 
 
 @row("unbind.int", "unbind_copy.int")
@@ -268,7 +291,7 @@ def _repeat_interleave(call):
 
 @row("meshgrid", "meshgrid.indexing")
 def _meshgrid(call):
-    tensors, shape = call["tensors"], call.shape_of(0)
+    tensors, shape = call["tensors"], [plain(size) for size in call.meta()[0].shape]
     is_xy = call.get("indexing") == "xy"
     found = []
     for position, tensor in enumerate(tensors):

@@ -6,6 +6,39 @@ from .failure import ExportFailure
 
 #: Functions of sizes that the language has by another name than torch.utils._sympy.functions.
 _FUNCTIONS = {"Max": "max", "Min": "min"}
+#: Expressions that are dims of the language.
+_PLAIN = set(
+    """Integer NegativeOne Zero One Symbol Add Mul Pow PowByNatural FloorDiv CleanDiv Mod PythonMod
+    ModularIndexing""".split()
+)
+_RELATIONS = {
+    "Equality": "equal({0}, {1})",
+    "Unequality": "equal(equal({0}, {1}), 0)",
+    "StrictLessThan": "less({0}, {1})",
+    "StrictGreaterThan": "less({1}, {0})",
+    "LessThan": "equal(less({1}, {0}), 0)",
+    "GreaterThan": "equal(less({0}, {1}), 0)",
+}
+
+
+def plain(size):
+    """A size as a number or a sympy expression. Comparing these asks PyTorch for no guard, as
+    comparing SymInts does."""
+    if isinstance(size, int):
+        return size
+    expr = size.node.expr if hasattr(size, "node") else size
+    return int(expr) if isinstance(expr, sympy.Integer) else expr
+
+
+def is_sure(relation):
+    """Whether a relation is that of a minimum or a maximum to what it is made of."""
+    kind = type(relation).__name__
+    if kind not in ("LessThan", "GreaterThan"):
+        return False
+    low, high = relation.args if kind == "LessThan" else relation.args[::-1]
+    return (type(low).__name__ == "Min" and high in low.args) or (
+        type(high).__name__ == "Max" and low in high.args
+    )
 
 
 class Sizes:
@@ -16,10 +49,31 @@ class Sizes:
         self.names, self.emit, self.known = {}, emit, {}
 
     def text(self, size):
-        """The size, an int or a SymInt, as an expression of the language."""
-        return str(size) if isinstance(size, int) else self._dim(size.node.expr)
+        """The size, a number, a SymInt or a sympy expression, as an expression of the language."""
+        size = plain(size)
+        return str(size) if isinstance(size, int) else self._dim(size)
+
+    def condition(self, expr):
+        """A relation of sizes as a function that gives 1 or 0."""
+        kind = type(expr).__name__
+        if kind in ("BooleanTrue", "BooleanFalse"):
+            return "1" if kind == "BooleanTrue" else "0"
+        if kind in ("And", "Or"):
+            name = "min" if kind == "And" else "max"
+            found = self.condition(expr.args[0])
+            for other in expr.args[1:]:
+                found = f"{name}({found}, {self.condition(other)})"
+            return found
+        if kind == "Not":
+            return f"equal({self.condition(expr.args[0])}, 0)"
+        if kind not in _RELATIONS or not all(arg.is_integer for arg in expr.args):
+            raise ExportFailure(f"the condition {expr} on sizes, which dlc does not know")
+        left, right = (self._definition(arg) for arg in expr.args)
+        return _RELATIONS[kind].format(left, right)
 
     def _dim(self, expr):
+        if expr in self.known:
+            return self.known[expr]
         if isinstance(expr, sympy.Integer):
             return str(int(expr))
         if isinstance(expr, sympy.Symbol):
@@ -46,8 +100,7 @@ class Sizes:
             value, divisor, modulus = map(self._dim, expr.args)
             quotient = f"({value} // {divisor})"
             return f"({quotient} - {quotient} // {modulus} * {modulus})"
-        if expr not in self.known:
-            self.known[expr] = self.emit(f"derived({self._definition(expr)})", "size")
+        self.known[expr] = self.emit(f"derived({self._definition(expr)})", "size")
         return self.known[expr]
 
     def _definition(self, expr):
@@ -67,6 +120,15 @@ class Sizes:
         if kind in real:
             inner = self._real(expr.args[0])
             return f"integer({real[kind]}({inner}))" if real[kind] else f"integer({inner})"
+        if kind == "Piecewise":
+            found = self._definition(expr.args[-1][0])
+            for value, condition in expr.args[-2::-1]:
+                found = f"select({self.condition(condition)}, {self._definition(value)}, {found})"
+            return found
+        if kind not in _PLAIN:
+            raise ExportFailure(
+                f"the size {expr}, which is computed by {kind}; dlc has no such function of sizes"
+            )
         return self._dim(expr)
 
     def _real(self, expr):

@@ -54,7 +54,8 @@ class Structure:
                 self.signature, example if isinstance(example, (tuple, list)) else (example,), {}
             )
         self.args, self.named = pytree.tree_map(_as_tensor, (bound.args, bound.kwargs))
-        self.names = [name for name in bound.arguments]
+        #: forward's parameters by name, the leaves of which are in the order of the arguments'
+        self.parameters = dict(bound.arguments)
         leaves, self.spec = pytree.tree_flatten((self.args, self.named))
         self.constants = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         self.is_tensor = [isinstance(leaf, torch.Tensor) for leaf in leaves]
@@ -74,37 +75,6 @@ class Structure:
                     else f"{name}_{label}" if label else name
                 )
         return found
-
-    def shapes(self, dynamic, made):
-        """What torch.export takes for `dynamic`: {"x": {0: "N"}}; for an argument that is a tree, a
-        tree of such dicts. `made(symbol)` gives a Dim."""
-        unknown = sorted(set(dynamic) - set(self.names))
-        if unknown:
-            raise ExportFailure(
-                f"dynamic names {', '.join(unknown)}; the arguments are {', '.join(self.names)}"
-            )
-
-        def of(value, dims):
-            if isinstance(value, torch.Tensor) or not isinstance(value, (tuple, list, dict)):
-                return {
-                    dim: made(symbol) for dim, symbol in _checked(value, dims or {}).items()
-                } or None
-            if isinstance(value, dict):
-                return {key: of(part, (dims or {}).get(key)) for key, part in value.items()}
-            return type(value)(
-                of(part, dims[i] if isinstance(dims, (list, tuple)) else (dims or {}).get(i))
-                for i, part in enumerate(value)
-            )
-
-        by_place = [of(value, dynamic.get(name)) for name, value in zip(self.names, self.args)]
-        return (
-            (*by_place, *(of(value, dynamic.get(name)) for name, value in self.named.items()))
-            if not self.named
-            else {
-                **dict(zip(self.names, by_place)),
-                **{name: of(value, dynamic.get(name)) for name, value in self.named.items()},
-            }
-        )
 
     def tensors(self, args, named):
         """The tensors of a call, in the order of the model's inputs."""
@@ -132,8 +102,7 @@ class Structure:
         return [leaf for leaf, is_tensor in zip(leaves, self.is_tensor) if is_tensor]
 
     def of_results(self, program):
-        """Reads the results' tree from an exported program: which of them the model gives, by name.
-        """
+        """Reads the results' tree from an exported program: which of them the model gives, by name."""
         self.out_spec = program.call_spec.out_spec
         specs = [spec for spec in program.graph_signature.output_specs]
         self.changed = [spec.target for spec in specs if spec.kind.name == "USER_INPUT_MUTATION"]
@@ -164,21 +133,6 @@ class Structure:
             [next(found) if given else value for given, value in zip(self.given, self.values)],
             self.out_spec,
         )
-
-
-def _checked(value, dims):
-    """The dims of a tensor that may change, by number."""
-    if not isinstance(dims, dict) or not all(
-        isinstance(dim, int) and isinstance(name, str) for dim, name in dims.items()
-    ):
-        raise ExportFailure(f'dynamic has {dims!r}; expected names by dim, as in {{0: "N"}}')
-    rank = value.dim() if isinstance(value, torch.Tensor) else 0
-    for dim, name in dims.items():
-        if not -rank <= dim < rank:
-            raise ExportFailure(f"dynamic has dim {dim} of a tensor of {rank} dims")
-        if not name.isidentifier():
-            raise ExportFailure(f"dynamic has the name '{name}'; expected letters, digits and '_'")
-    return {dim % rank: name for dim, name in dims.items()}
 
 
 def _describe(spec):

@@ -41,7 +41,7 @@ def without(reason, overloads):
 
 
 def name_of(overload):
-    """"relu.default" of torch.ops.aten.relu.default; with the namespace in front where it is not
+    """ "relu.default" of torch.ops.aten.relu.default; with the namespace in front where it is not
     ATen's."""
     name = overload._schema.name
     return (
