@@ -74,10 +74,11 @@ static void addBorders(Collector &collect, PadOp op) {
   }
 }
 
-bool isCheckedWhenBound(Dim size, Dim end, ModuleOp module) {
-  if (module && mentions({size, end}, countedSymbols(module)))
+bool isCheckedWhenBound(Dim size, Dim end, ModuleOp module, Dim first) {
+  first = first ? first : end;
+  if (module && mentions({size, first, end}, countedSymbols(module)))
     return false; // the data say it after the op ran
-  if (module && mentions({size, end}, computedSymbols(module)))
+  if (module && mentions({size, first, end}, computedSymbols(module)))
     return true;
   unsigned count = 0;
   for (unsigned symbol = 0; symbol < kMaxSymbols; ++symbol)
@@ -99,7 +100,7 @@ SmallVector<DimNeed> needsOf(Operation *op) {
         int64_t position = *wrapDim(std::nullopt, "", part.getDim(), dimsOf(part.getX()).size());
         Dim size = dimsOf(part.getX())[position];
         auto [first, end] = takenBy(part);
-        if (!first || !isCheckedWhenBound(size, end, op->getParentOfType<ModuleOp>()))
+        if (!first || !isCheckedWhenBound(size, end, op->getParentOfType<ModuleOp>(), first))
           return;
         for (Dim room : {first, normalize(size - end)})
           if (!asConstant(room))

@@ -35,7 +35,8 @@ struct DimNeed {
 /// range. So are sums of symbols in a table of a fixed size, such as the past and the new tokens of a
 /// text, of which each may be large while the other is small, and ends or sizes with derived or read
 /// symbols. Those with a counted symbol are not.
-bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module);
+/// `first`, where it is given, is the part's first index.
+bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module, Dim first = {});
 
 /// The first index that an op takes along its dim, and the one behind the last; null where it takes
 /// none.

@@ -80,7 +80,7 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
   // The runtime checks it (needsOf), unless it never fits.
   if (begins && rest && begins->max >= 0 && rest->max >= 0 &&
       isa<SliceOp, SelectOp, NarrowOp, PartOp>(op) &&
-      isCheckedWhenBound(size, normalize(last), module))
+      isCheckedWhenBound(size, normalize(last), module, normalize(first)))
     return success();
   std::string begin = text(normalize(first), op), end = text(normalize(last - 1), op);
   std::string what =

@@ -69,6 +69,10 @@ class DynamicShapes:
                     )
         self.structure.args, self.structure.named = pytree.tree_unflatten(leaves, spec)
 
+    def forget(self):
+        """Begins anew, without what PyTorch has suggested."""
+        self.limits, self.factors = {}, {}
+
     def of_parameters(self):
         """What torch.export takes: a tree of torch.export.Dim."""
         dims = {}

@@ -1,11 +1,15 @@
 """From a torch.nn.Module to a .dl file and its weights, by torch.export."""
 
+import contextlib
 import os
 import re
 import warnings
 
 import torch
+from torch._dynamo.exc import UserError
 from torch._functorch import config as functorch
+from torch.fx.experimental import _config as symbolic_config
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from . import kept, source, weights
 from .dynamic import DynamicShapes
@@ -47,13 +51,40 @@ def exported_program(module, structure, shapes=None):
         module.train(was_training)
 
 
+#: How torch.export is asked, one way after another: whether sizes of 0 and 1 are like others, and
+#: whether the example decides where the data decide what the module's Python does. A run then checks
+#: that its own data decide alike.
+_WAYS = ((True, False), (False, False), (True, True), (False, True))
+
+
 def _traced(module, structure, shapes):
-    """torch.export's program, with the ranges of dims that PyTorch finds. Where the data decide what
-    the module's Python does, the example does, and a run checks that its own data decide alike."""
-    follows_example = False
+    """torch.export's program, with the ranges of dims that PyTorch finds."""
+    failures = []
+    for is_oblivious, follows_example in _WAYS:
+        if follows_example and not any(
+            isinstance(one, GuardOnDataDependentSymNode) for one in failures
+        ):
+            break
+        try:
+            return _exported(module, structure, shapes, is_oblivious, follows_example)
+        except (*_EXPORT_ERRORS, ExportFailure) as error:
+            failures.append(error)
+    shown = failures[min(1, len(failures) - 1)]
+    raise shown if isinstance(shown, ExportFailure) else ExportFailure(_explained(str(shown)))
+
+
+_EXPORT_ERRORS = (UserError, GuardOnDataDependentSymNode, RuntimeError, TypeError, ValueError)
+
+
+def _exported(module, structure, shapes, is_oblivious, follows_example):
+    """A program in one way, with ranges and steps of dims that PyTorch suggests."""
+    if shapes:
+        shapes.forget()
     for _ in range(4):
         try:
-            with functorch.patch(fake_tensor_propagate_real_tensors=follows_example):
+            with _oblivious(is_oblivious), functorch.patch(
+                fake_tensor_propagate_real_tensors=follows_example
+            ):
                 return torch.export.export(
                     module,
                     structure.args,
@@ -61,20 +92,16 @@ def _traced(module, structure, shapes):
                     dynamic_shapes=shapes and shapes.of_parameters(),
                     strict=False,
                 )
-        except torch._dynamo.exc.UserError as error:
+        except UserError as error:
             if not shapes or not shapes.narrow(str(error)):
-                raise ExportFailure(_explained(str(error))) from None
-        except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
-            if follows_example:
-                raise ExportFailure(_explained(str(error))) from None
-            follows_example = True
-        except (
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as error:
-            raise ExportFailure(_explained(str(error))) from None
+                raise
     raise ExportFailure("PyTorch finds no range of the dims that the module can keep")
+
+
+def _oblivious(is_so):
+    if is_so and hasattr(symbolic_config, "backed_size_oblivious"):
+        return symbolic_config.patch(backed_size_oblivious=True)
+    return contextlib.nullcontext()
 
 
 def _explained(message):

@@ -5,7 +5,8 @@ import re
 
 import sympy
 import torch
-from torch.utils._sympy.value_ranges import bound_sympy
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from . import (
     creation,
@@ -66,6 +67,10 @@ class Program:
         self.lines, self.declared, self.weights, self.states = [], [], {}, {}
         self.taken, self.places, self.begins = set(KEYWORDS), set(), False
         self.checks = 0
+        #: the ranges of sizes that the data say, which no run checks
+        self.natural = {}
+        #: sizes that are read from tensors
+        self.read = set()
         self.sizes = Sizes(self.emit)
         self.wanted_dims = dims or {}
         self.scope = Scope(source.graph_module, 2)
@@ -161,6 +166,7 @@ class Program:
         """The size that the data say of a result of `node`: that of the rows of `places`."""
         for symbol in node.meta.get("unbacked_bindings") or {}:
             if symbol not in self.sizes.names:
+                self.natural[symbol] = _counted_range(node)
                 self.sizes.names[symbol] = f"size({places}, 0)"
         return next(
             (plain(size) for size in node.meta["val"].shape if not isinstance(size, int)),
@@ -348,23 +354,35 @@ class Program:
         if not isinstance(value, torch.SymBool):
             return
         expr = value.node.expr
-        ranges = {symbol: self.source.ranges.get(symbol) for symbol in expr.free_symbols}
+        # A run sees to the ranges of other symbols.
+        ranges = {
+            symbol: self.natural.get(symbol) or self.source.ranges.get(symbol)
+            for symbol in expr.free_symbols
+        }
         if is_sure(expr):
             return
         if None in ranges.values() or bound_sympy(expr, ranges).lower != sympy.true:
             self.checks += 1
-            self.line(f"_checked_{self.checks} = derived({self.sizes.condition(expr)}, least=1)")
+            text = self.sizes.condition(expr)
+            if expr.free_symbols & (self.read | set(self.natural)):
+                size = f"scalar_tensor(derived({text}), dtype=i64)"
+                text = f"dim_of({size}, most=1, least=1)"
+            else:
+                text = f"derived({text}, least=1)"
+            self.line(f"_checked_{self.checks} = {text}")
 
     def _item(self, node, value):
         """A number that a tensor holds: a size that is read, or the tensor itself."""
         text = self.value(node.args[0])
         symbols = list(node.meta.get("unbacked_bindings") or {})
         if isinstance(value, torch.SymBool) and symbols:
-            read = f"dim_of(to({text}, i64), most=1)"
+            read = f"dim_of(to({text}, i64){self._limits(symbols[0])})"
             self.sizes.names[symbols[0]] = self.emit(read, "truth")
+            self.read.add(symbols[0])
         elif isinstance(value, torch.SymInt):
             symbol = value.node.expr
             self.sizes.names[symbol] = self.emit(f"dim_of({text}{self._limits(symbol)})", "number")
+            self.read.add(symbol)
         else:
             self.scope.values[node] = self.emit(f"reshape({text}, [])", "item")
 
@@ -382,6 +400,7 @@ class Program:
             tensor = held[position] if isinstance(held, list) else held
             for dim, size in enumerate(at.shape):
                 if not isinstance(size, int) and size.node.expr == symbol:
+                    self.natural[symbol] = _counted_range(node)
                     self.sizes.names[symbol] = f"size({tensor}, {dim})"
                     break
 
@@ -460,6 +479,19 @@ class Program:
                 else f" = {least}..65536" if least > 1 else ""
             )
             yield f"dim {name}{limits}"
+
+
+def _counted_range(node):
+    """From none to all elements of an op's operands."""
+    most = int_oo
+    counts = [
+        plain(value.numel())
+        for argument in node.all_input_nodes
+        if isinstance(value := argument.meta.get("val"), torch.Tensor)
+    ]
+    if counts and all(isinstance(count, int) for count in counts):
+        most = max(counts)
+    return ValueRanges(0, most)
 
 
 def _used_lines(lines, wanted):

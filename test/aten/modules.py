@@ -1,0 +1,309 @@
+"""torch.nn.Module through dlc.compile: arguments, results, dims, states and weights, against eager
+PyTorch."""
+
+import collections
+import os
+import sys
+import tempfile
+import warnings
+
+import torch
+from torch import nn
+
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
+)
+from models import Failure, dlc, expect, run  # noqa: E402
+
+torch.manual_seed(0)
+
+
+def compiled(module, example, **options):
+    """On the CPU, without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dlc.CompileWarning)
+        return dlc.compile(module, example, device="cpu", **options)
+
+
+def close(found, wanted, what="results"):
+    same = type(found) is type(wanted)
+    if isinstance(wanted, torch.Tensor):
+        same = same and found.shape == wanted.shape and found.dtype == wanted.dtype
+        same = same and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+    elif isinstance(wanted, dict):
+        expect(list(found), list(wanted))
+        return [close(found[key], wanted[key], f"{what}['{key}']") for key in wanted]
+    elif isinstance(wanted, (tuple, list)):
+        same = same and len(found) == len(wanted)
+        if same:
+            return [close(a, b, f"{what}[{i}]") for i, (a, b) in enumerate(zip(found, wanted))]
+    else:
+        same = same and found == wanted
+    if not same:
+        raise Failure(f"{what}: {found}, eager PyTorch gives {wanted}")
+    return None
+
+
+def compare(module, example, *calls, **options):
+    """The module and its model at the example and at other arguments."""
+    model = compiled(module.eval(), example, **options)
+    for arguments in (example, *calls):
+        arguments = arguments if isinstance(arguments, tuple) else (arguments,)
+        with torch.no_grad():
+            close(model(*arguments), module(*arguments))
+    return model
+
+
+def refused(module, example, sentence, **options):
+    try:
+        dlc.compile(module.eval(), example, device="cpu", **options)
+    except dlc.Error as error:
+        if sentence not in str(error):
+            raise Failure(f"'{error}', expected '{sentence}'") from None
+        return
+    raise Failure("nothing was refused")
+
+
+class Sliced(nn.Module):
+    def forward(self, x):
+        return x[:, -3:], x[:, :3], x[:, : x.shape[1] // 2], x[:, 1:-1]
+
+
+def test_slices_of_dynamic_dims():
+    model = compare(
+        Sliced(),
+        torch.randn(2, 8, 4),
+        *(torch.randn(n, t, 4) for n, t in ((1, 3), (5, 7), (3, 40))),
+        dynamic={"x": {0: "N", 1: "T"}},
+    )
+    expect([str(value.shape) for value in model.inputs], ["('N', 'T', 4)"])
+
+
+def test_example_of_one_row():
+    class Net(nn.Linear):
+        pass
+
+    model = compare(
+        Net(4, 3), torch.randn(1, 4), torch.randn(7, 4), dynamic={"input": {0: "batch"}}
+    )
+    expect(model.inputs[0].shape, ("batch", 4))
+
+
+class Heads(nn.Module):
+    def forward(self, x):
+        return x.reshape(x.shape[0], 4, x.shape[1] // 4).sum(-1)
+
+
+def test_steps():
+    """A dim that must be a multiple is one."""
+    model = compare(Heads(), torch.randn(2, 8), torch.randn(3, 40), dynamic={"x": {1: "C", 0: "N"}})
+    with torch.no_grad():
+        try:
+            model(torch.randn(2, 9))
+        except dlc.Error as error:
+            expect(error.code, dlc.Code.USAGE)
+        else:
+            raise Failure("a dim of 9 was taken for a multiple of 4")
+
+
+def test_dims_that_cannot_be_dynamic():
+    refused(
+        nn.Linear(4, 3),
+        torch.randn(2, 4),
+        "PyTorch cannot keep C dynamic: the module needs it to be 4",
+        dynamic={"input": {1: "C"}},
+    )
+    for dynamic, sentence in (
+        ({"y": {0: "N"}}, "dynamic names y; the inputs are input"),
+        ({"input": {5: "N"}}, "dynamic has dim 5 of a tensor of 2 dims"),
+        ({"input": {0: "a b"}}, "dynamic has the name 'a b'; expected letters, digits and '_'"),
+        ({"input": [0]}, 'dynamic has [0]; expected names by dim, as in {0: "N"}'),
+    ):
+        refused(nn.Linear(4, 3), torch.randn(2, 4), sentence, dynamic=dynamic)
+
+
+class ReadSize(nn.Module):
+    def forward(self, x, n):
+        k = n.item()
+        torch._check(k >= 0)
+        torch._check(k <= x.shape[0])
+        return x[:k] * 2, torch.nonzero(x[:, 0] > 0)
+
+
+def test_sizes_that_data_say():
+    x = torch.randn(9, 3)
+    compare(ReadSize(), (x, torch.tensor(4)), (x, torch.tensor(9)), (x, torch.tensor(1)))
+
+
+class Followed(nn.Module):
+    def forward(self, x):
+        return x * 2 if bool((x > 0).any()) else x - 1
+
+
+def test_branches_that_the_example_decides():
+    """A run whose data decide otherwise is refused."""
+    model = compare(Followed(), torch.ones(4), torch.tensor([-1.0, 2.0, -3.0, 0.0]))
+    try:
+        model(-torch.ones(4))
+    except dlc.Error as error:
+        expect("does not take" in str(error) or "computed" in str(error), True)
+    else:
+        raise Failure("the other branch was taken for this one")
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+class Trees(nn.Module):
+    def forward(self, pair, table, *more, scale=1.0, mask=None):
+        first = pair.first * scale + table["a"]
+        if mask is not None:
+            first = first.masked_fill(mask, 0.0)
+        return {"first": first, "rest": [pair.second - more[0], (table["b"][0], None, 3)]}
+
+
+def test_trees():
+    t = torch.randn
+    module = Trees().eval()
+    example = (Pair(t(2, 3), t(2, 3)), {"a": t(3), "b": [t(4)]}, t(2, 3))
+    compare(module, example, (Pair(t(2, 3), t(2, 3)), {"a": t(3), "b": [t(4)]}, t(2, 3)))
+    named = {"pair": example[0], "table": example[1], "scale": 2.0, "mask": torch.eye(2, 3) > 0}
+    try:
+        compiled(Trees(), named)
+    except dlc.Error as error:
+        raise Failure(str(error)) from None
+    except IndexError:
+        pass  # forward itself needs one more
+
+
+def test_other_constants():
+    model = compiled(nn.Identity(), torch.ones(2))
+    with torch.no_grad():
+        close(model(torch.ones(2)), torch.ones(2))
+
+    class Scaled(nn.Module):
+        def forward(self, x, scale=1.0):
+            return x * scale
+
+    model = compiled(Scaled(), {"x": torch.ones(2), "scale": 3.0})
+    close(model(torch.ones(2), scale=3.0), torch.full((2,), 3.0))
+    try:
+        model(torch.ones(2), scale=4.0)
+    except dlc.Error as error:
+        expect(str(error), "'scale' is 4.0; the model was compiled for 3.0, which is a part of it")
+    else:
+        raise Failure("a constant of the model was taken for another")
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(3))
+        self.register_buffer("turn", torch.tensor(5))
+
+    def forward(self, x):
+        self.seen.add_(x.sum(0))
+        self.turn += 1
+        return self.seen / self.turn
+
+
+def test_states():
+    module, x = Counter().eval(), torch.randn(2, 3)
+    model = compiled(module, x)
+    expect(module.turn.item(), 5)  # compiling changes nothing
+    for _ in range(3):
+        close(model(x), module(x))
+    model.reset()
+    close(model(x), Counter().eval()(x))
+    refused(Counter(), x, "forward changes the buffer 'seen'", states="refuse")
+
+
+class Changes(nn.Module):
+    def forward(self, x, y):
+        x.add_(y)
+        return x * 2
+
+
+def test_changed_inputs():
+    model = compiled(Changes(), (torch.zeros(2, 3), torch.ones(3)))
+    x, y = torch.randn(2, 3), torch.randn(3)
+    ours, theirs = x.clone(), x.clone()
+    close(model(ours, y), Changes()(theirs, y))
+    close(ours, theirs, "the changed input")
+
+
+def test_tied_weights():
+    """One that has two names is stored once."""
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.head = nn.Embedding(300, 16), nn.Linear(16, 300, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, ids):
+            return self.head(self.embedding(ids))
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tied.bin")
+        compare(Tied(), torch.tensor([[1, 2, 299]]), output=path)
+        if os.path.getsize(path) > 2 * 300 * 16 * 4 + 60000:
+            raise Failure(f"{os.path.getsize(path)} bytes for 19,200 of weights")
+
+
+def test_recurrent_layers():
+    class Packed(nn.Module):
+        def __init__(self, kind):
+            super().__init__()
+            self.layer = kind(4, 5, 2, batch_first=True, bidirectional=True)
+
+        def forward(self, x, lengths):
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
+            padded, _ = nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], True, -1.0)
+            return padded
+
+    x = torch.randn(3, 6, 4)
+    for kind in (nn.LSTM, nn.GRU, nn.RNN):
+        layer = kind(4, 5, 2, batch_first=True, bidirectional=True)
+        compare(
+            layer,
+            x,
+            torch.randn(2, 9, 4),
+            torch.randn(1, 1, 4),
+            dynamic={"input": {0: "N", 1: "T"}},
+        )
+        lengths = (torch.tensor([4, 6, 2]), torch.tensor([1, 3, 3]))
+        compare(Packed(kind), (x, lengths[0]), (x, lengths[1]))
+
+
+def test_hidden_queries():
+    """A query that may look at nothing gives zeros, as in PyTorch."""
+
+    class Masked(nn.Module):
+        def forward(self, q, k, v, mask):
+            return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    q, k, v = (torch.randn(2, 4, 5, 8) for _ in range(3))
+    mask = torch.rand(2, 1, 5, 5) > 0.3
+    mask[0, 0, 2] = False
+    compare(Masked(), (q, k, v, mask))
+    compare(Masked(), (q, k, v, torch.zeros(2, 1, 5, 5).masked_fill(~mask, float("-inf"))))
+
+
+def test_what_is_refused():
+    class Complex(nn.Module):
+        def forward(self, x):
+            return torch.linalg.eigvals(x).real
+
+    refused(Complex(), torch.eye(3), "torch.ops.aten.linalg_eig.default")
+    refused(nn.Dropout(), None, "needs an example of its inputs")
+
+    class Random(nn.Module):
+        def forward(self, x):
+            return x + torch.rand(3)
+
+    refused(Random(), torch.ones(3), "draws random numbers")
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.modules[__name__]))
