@@ -29,7 +29,6 @@ FILES = {
     "jax_arrays": (OWN["keras"], "jax", {"JAX_PLATFORMS": "cpu"}),
     "generation": (OWN["torch"], "numpy", {}),  # beside transformers are tokenizers
     "onnx_runner": (OWN["dlc"], "onnx", {}),
-    "torch_compile": (PYTHON, "torch", {}),
     "speed": (PYTHON, "torch", {}),
 }
 

@@ -7,8 +7,9 @@
 The first argument says where a module comes from: a Python module or file, and what in it gives a torch.nn.Module when it is
 called. From Python, `export(module, {"x": example}, "model.dl", dynamic={"x": {0: "N"}})` does the same.
 
-PyTorch's own exporter writes ONNX, which `dlc import` reads: whatever it cannot say is told with the name of the node.
-Inputs are examples: shapes and dtypes count, and what the module decides by their values is fixed in what it exports."""
+torch.export's graph of ATen ops becomes the text; PyTorch before 2.5 writes ONNX, which `dlc import` reads. What cannot be said is
+told with the op and the line of the module. Inputs are examples: shapes and dtypes count, and what the module decides by their
+values is checked in each run."""
 import argparse
 import collections
 import importlib
@@ -43,13 +44,32 @@ def find_dlc():
     return found
 
 
+def written(module, inputs, folder, outputs, dynamic):
+    """The file of a module in `folder`: a .dl text, or an ONNX file of PyTorch before 2.5."""
+    if not torch_export.has_programs():
+        return export_onnx(module, inputs, folder, outputs, dynamic)
+    sys.path.insert(0, os.path.join(ROOT, "tools", "python", "dlc"))
+    from aten import export as programs
+    from aten.failure import ExportFailure
+    try:
+        # By place: what the inputs are called here need not be the names of forward's parameters.
+        names = programs.Structure(module, tuple(inputs.values())).labels
+        dims = {label: dict(dynamic[name]) for label, name in zip(names, inputs) if name in (dynamic or {})}
+        unknown = sorted(set(dynamic or {}) - set(inputs))
+        if unknown:
+            raise ExportError(f"dynamic names {', '.join(unknown)}; the inputs are {', '.join(inputs)}")
+        return programs.write(module, tuple(inputs.values()), folder, outputs, dims, names=list(inputs))[0]
+    except ExportFailure as failure:
+        raise ExportError(str(failure)) from None
+
+
 def export(module, inputs, output, outputs=None, dynamic=None, weights=None, force=False):
     """Writes `output` (a .dl file) and its weights for `module`, called with the tensors of `inputs` (name: tensor, in the order of
     forward's parameters). `outputs` names the results; `dynamic` says which dims are symbols: {"x": {0: "N"}}. `weights` names the
     weights file; otherwise it is named after `output`. Files that exist are replaced only where `force` is true."""
     tool = find_dlc()
     with tempfile.TemporaryDirectory() as folder:
-        path = export_onnx(module, inputs, folder, outputs, dynamic)
+        path = written(module, inputs, folder, outputs, dynamic)
         command = [tool, "import", path, "-o", output, *(["--weights", weights] if weights else []),
                    *(["--force"] if force else [])]
         run = subprocess.run(command, capture_output=True, text=True)

@@ -121,10 +121,9 @@ int textOf(ImportedModel &model, const std::string &path, const std::string &wei
 }
 
 int importAsText(const ImportAsTextOptions &options) {
-  if (!isOnnx(options.input))
+  if (!isOnnx(options.input) && !StringRef(options.input).ends_with(".dl"))
     return fail(kUsage, "'" + options.input +
-                            "' is no .onnx file; expected an ONNX model ('dlc compile' takes "
-                            ".dl text as it is)");
+                            "' is neither an .onnx file nor a .dl text; expected one of these");
   if (int code = checkTextName(options.output))
     return code;
   const std::string weightsPath =

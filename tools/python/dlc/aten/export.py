@@ -144,19 +144,20 @@ def symbols_of(program, shapes):
     return found
 
 
-def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True):
+def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True, names=None):
     """Writes NAME.dl and NAME.safetensors of a module into `folder`. The path of the first, and the
-    Structure of its arguments and results."""
+    Structure of its arguments and results. `names` are those of the inputs, by place; without them
+    they are those of forward's parameters."""
     structure = Structure(module, example)
     shapes = DynamicShapes(structure, dynamic) if dynamic else None
     program = exported_program(module, structure, shapes)
     structure.of_results(program)
     name = re.sub(r"\W", "_", type(module).__name__)
-    names = [*(outputs or ()), *structure.outputs[len(outputs or ()) :]]
+    results = [*(outputs or ()), *structure.outputs[len(outputs or ()) :]]
     made = Program(
-        source.of_export(program, structure.labels),
+        source.of_export(program, names or structure.labels),
         name,
-        names,
+        results,
         symbols_of(program, shapes),
         keeps_states,
     )

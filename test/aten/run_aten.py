@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""PyTorch's own graphs through dlc, on a current PyTorch: the files of tests beside this one, a
+sample of PyTorch's database at the overload, and some networks, each in a process of its own.
+
+  run_aten.py               all of them
+  run_aten.py FILE...       these alone: modules backend tags opinfo networks ...
+  run_aten.py --networks    every network of test/conformance/run_zoo.py, by both ways
+  run_aten.py --opinfo      the whole database
+
+The turn of the sample is the number of the commit (DLC_TURN)."""
+
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
+TIMEOUT = 1500
+#: Of the database, at each commit.
+TURNS = 24
+NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
+
+
+def turn():
+    given = os.environ.get("DLC_TURN")
+    if given:
+        return int(given)
+    done = subprocess.run(
+        ["git", "-C", ROOT, "rev-list", "--count", "HEAD"], capture_output=True, text=True
+    )
+    return int(done.stdout or 0)
+
+
+def commands():
+    """The command of each file of tests."""
+    python = os.path.join(ROOT, "test", "python")
+    found = {name: [os.path.join(HERE, name + ".py")] for name in ("modules", "backend")}
+    for name in ("tags", "control", "complex"):
+        found[name] = [os.path.join(HERE, f"run_{name}.py")]
+    found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{turn() % TURNS}/{TURNS}"]
+    found["networks"] = [os.path.join(python, "run_modules.py"), *NETWORKS]
+    return {name: command for name, command in found.items() if os.path.exists(command[0])}
+
+
+def run(name, command):
+    """(passed, failed) of a file of tests; prints what it said."""
+    env = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "DLC_TORCH_CACHE": ""}
+    print(f"-- {name}", flush=True)
+    try:
+        done = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, env=env, timeout=TIMEOUT
+        )
+    except subprocess.TimeoutExpired:
+        print(f"FAILED {name}: it did not end in {TIMEOUT} s")
+        return 0, 1
+    counts = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
+    sys.stdout.write(re.sub(r"^\d+ passed, \d+ failed\n", "", done.stdout, flags=re.M))
+    if not counts or (done.returncode and not int(counts[-1][1])):
+        print(f"{done.stderr[-4000:]}\nFAILED {name}: it ended with {done.returncode}")
+        return 0, 1
+    if int(counts[-1][1]):
+        sys.stdout.write(done.stderr[-4000:])
+    return tuple(map(int, counts[-1]))
+
+
+def main():
+    try:
+        import torch
+
+        is_current = hasattr(torch.export, "default_decompositions")
+    except (ImportError, AttributeError):
+        is_current = False
+    if not is_current:
+        print("1 left out (PyTorch's own graphs need PyTorch 2.5: tools/scripts/setup --tests)")
+        print("0 passed, 0 failed")
+        return 0
+    known, chosen = commands(), sys.argv[1:]
+    if chosen == ["--networks"]:
+        python = os.path.join(ROOT, "test", "python")
+        known = {
+            name: [os.path.join(python, f"run_{name}.py")] for name in ("modules", "torch_compile")
+        }
+        chosen = []
+    elif chosen == ["--opinfo"]:
+        known, chosen = {"opinfo": known["opinfo"][:1]}, []
+    if unknown := set(chosen) - set(known):
+        sys.exit(f"no file of tests is called {unknown.pop()}; there are {', '.join(known)}")
+    passed = failed = 0
+    for name in chosen or known:
+        good, bad = run(name, known[name])
+        passed, failed = passed + good, failed + bad
+    print(f"{passed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
