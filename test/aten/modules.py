@@ -13,7 +13,7 @@ from torch import nn
 sys.path.insert(
     0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
 )
-from models import Failure, dlc, expect, run  # noqa: E402
+from models import ROOT, Failure, dlc, expect, run  # noqa: E402
 
 torch.manual_seed(0)
 
@@ -288,6 +288,47 @@ def test_hidden_queries():
     mask[0, 0, 2] = False
     compare(Masked(), (q, k, v, mask))
     compare(Masked(), (q, k, v, torch.zeros(2, 1, 5, 5).masked_fill(~mask, float("-inf"))))
+
+
+class Stage(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.first = nn.LayerNorm(width), nn.Linear(width, 2 * width)
+        self.second = nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        return x + self.second(torch.relu(self.first(self.norm(x))))
+
+
+def test_text():
+    """tools/scripts/export_torch.py writes modules that repeat as a block and a loop."""
+    sys.path.insert(0, os.path.join(ROOT, "tools", "scripts"))
+    import export_torch
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stages = nn.Sequential(*(Stage(8) for _ in range(4)))
+            self.head = nn.Linear(8, 3)
+
+        def forward(self, x):
+            return self.head(self.stages(x))
+
+    net = Net().eval()
+    x = torch.randn(5, 8)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "net.dl")
+        export_torch.export(net, {"x": x[:2]}, path, outputs=["y"], dynamic={"x": {0: "N"}})
+        with open(path, encoding="utf-8") as text:
+            lines = text.read().splitlines()
+        if not any("block" in line for line in lines) or not any(
+            "for i in" in line for line in lines
+        ):
+            raise Failure("\n".join(lines))
+        model = dlc.compile(path, device="cpu")
+        with torch.no_grad():
+            close(model(x), net(x))
+        expect([value.name for value in (*model.inputs, *model.outputs)], ["x", "y"])
 
 
 def test_what_is_refused():

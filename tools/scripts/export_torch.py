@@ -48,9 +48,11 @@ def written(module, inputs, folder, outputs, dynamic):
     """The file of a module in `folder`: a .dl text, or an ONNX file of PyTorch before 2.5."""
     if not torch_export.has_programs():
         return export_onnx(module, inputs, folder, outputs, dynamic)
+    # The package by itself, unless a program has dlc already.
     sys.path.insert(0, os.path.join(ROOT, "tools", "python", "dlc"))
-    from aten import export as programs
-    from aten.failure import ExportFailure
+    package = "dlc.aten" if "dlc" in sys.modules else "aten"
+    programs = importlib.import_module(package + ".export")
+    ExportFailure = importlib.import_module(package + ".failure").ExportFailure
     try:
         # By place: what the inputs are called here need not be the names of forward's parameters.
         names = programs.Structure(module, tuple(inputs.values())).labels

@@ -120,6 +120,35 @@ int textOf(ImportedModel &model, const std::string &path, const std::string &wei
                                 : writeWeights(result.weights, changed, result.weightsFile);
 }
 
+/// Gives the ops of a text the names of modules that its comments tell, "# module layer1.0.conv1": such
+/// a comment is for the lines from it to the next one. The writer makes layers, blocks and loops of them.
+static void nameModules(ModuleOp module, StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return;
+  SmallVector<StringRef> lines;
+  (*file)->getBuffer().split(lines, '\n');
+  SmallVector<std::string> modules;
+  std::string current;
+  for (StringRef line : lines) {
+    StringRef text = line.trim();
+    if (text.consume_front("# module"))
+      current = text.trim().str();
+    modules.push_back(current);
+  }
+  MLIRContext *context = module.getContext();
+  module.walk([&](Operation *op) {
+    auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+    if (!place || place.getLine() == 0 || place.getLine() > modules.size() ||
+        modules[place.getLine() - 1].empty())
+      return;
+    std::string name = modules[place.getLine() - 1];
+    std::replace(name.begin(), name.end(), '.', '/');
+    auto node = NameLoc::get(StringAttr::get(context, name + "/" + op->getName().stripDialect()));
+    op->setLoc(NameLoc::get(node.getName(), node));
+  });
+}
+
 int importAsText(const ImportAsTextOptions &options) {
   if (!isOnnx(options.input) && !StringRef(options.input).ends_with(".dl"))
     return fail(kUsage, "'" + options.input +
@@ -150,6 +179,8 @@ int importAsText(const ImportAsTextOptions &options) {
                               options.shapes},
                              model))
     return code;
+  if (!isOnnx(options.input))
+    nameModules(*model.module, options.input);
   ImportedText imported;
   if (int code = textOf(model, options.output, weightsPath, imported))
     return code;

@@ -36,7 +36,7 @@ class _Watch:
     of some elements, for PyTorch does not count what changes through `.data` or NumPy."""
 
     #: A tensor of more bytes is compared at so many elements.
-    WHOLE, SAMPLED = 1 << 16, 512
+    WHOLE, SAMPLED = 1 << 14, 32
 
     def __init__(self, tensors):
         self.state = [(tensor.data_ptr(), self._version(tensor)) for tensor in tensors]
@@ -101,8 +101,7 @@ class _Piece(torch.nn.Module):
 
 
 def _cache_folder():
-    """Where compiled graphs are kept from process to process; None where DLC_TORCH_CACHE is empty.
-    """
+    """Where compiled graphs are kept from process to process; None where DLC_TORCH_CACHE is empty."""
     folder = os.environ.get(
         "DLC_TORCH_CACHE",
         os.path.join(

@@ -66,7 +66,7 @@ class Program:
         )
         self.lines, self.declared, self.weights, self.states = [], [], {}, {}
         self.taken, self.places, self.begins = set(KEYWORDS), set(), False
-        self.checks = 0
+        self.checks, self.module = 0, ""
         #: the ranges of sizes that the data say, which no run checks
         self.natural = {}
         #: sizes that are read from tensors
@@ -250,6 +250,8 @@ class Program:
 
     def _weight_name(self, target):
         """The name in the module's state_dict, unless the language cannot have it."""
+        if target[0].isdigit() or target.split(".")[0] == "self":
+            target = "m_" + target
         parts = target.split(".")
         if (
             not all(re.fullmatch(r"\w+", part) for part in parts)
@@ -298,9 +300,19 @@ class Program:
     def _run(self, graph):
         for node in graph.nodes:
             if node.op == "call_function":
+                self._name_module(node)
                 self._call(node)
             elif node.op == "get_attr":
                 self._attribute(node)
+
+    def _name_module(self, node):
+        """A comment with the module that the node comes from, where it is another one's."""
+        stack = list((node.meta.get("nn_module_stack") or {}).values())
+        path = str(stack[-1][0]) if stack else ""
+        path = path if re.fullmatch(r"[\w.]*", path) else ""
+        if path != self.module:
+            self.module = path
+            self.line(f"# module {path}".rstrip())
 
     def _attribute(self, node):
         found = operator.attrgetter(node.target)(self.scope.graph)
@@ -498,6 +510,10 @@ def _used_lines(lines, wanted):
     """Without the assignments that nothing reads: rows pass over some arguments of ops."""
     wanted, kept = set(wanted), []
     for line in reversed(lines):
+        if line.lstrip().startswith("#"):
+            if kept and not kept[-1].lstrip().startswith("#"):
+                kept.append(line)
+            continue
         names, sign, text = line.partition(" = ")
         targets = re.findall(r"[A-Za-z_]\w*", names) if sign and "{" not in names else []
         is_check = names.strip().startswith("_checked_")
