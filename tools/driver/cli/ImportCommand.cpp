@@ -24,7 +24,9 @@ void dlc::addImportCommand(CLI::App &app, Action &action, const Compiler &compil
   CLI::App *command =
       app.add_subcommand("import", "Turn an ONNX model into a .dl text and safetensors");
   command->footer(kFooter);
-  command->add_option("model", options->input, "The model, an .onnx file, or a .dl text to write anew")->required();
+  command
+      ->add_option("model", options->input, "The model, an .onnx file, or a .dl text to write anew")
+      ->required();
   command->add_option("-o,--output", options->output, "The .dl file to write")->required();
   command->add_option(
       "--weights", options->weights,
