@@ -20,6 +20,7 @@ from .aten import weights as weight_files
 from .aten.backend import Pieces, static_positions
 from .aten.export import decompositions_of_aot
 from .aten.failure import ExportFailure
+from .aten.pairs import as_pairs
 from .errors import CompileWarning, Error
 from .model import load
 
@@ -89,14 +90,22 @@ class _Piece(torch.nn.Module):
         held = [arguments[position] for position in self.source.weights]
         given = [arguments[position] for position in self.source.inputs]
         given = [
-            value.detach().contiguous() if isinstance(value, torch.Tensor) else torch.tensor(value)
+            (
+                as_pairs(value.detach()).contiguous()
+                if isinstance(value, torch.Tensor)
+                else torch.tensor(value)
+            )
             for value in given
         ]
         on_gpu = next((value.device for value in given if value.is_cuda), None)
         model = self._model(held, f"cuda:{on_gpu.index or 0}" if on_gpu else "cpu")
         if model is None:
             return self.source.graph(*arguments)
-        found = model(*given)
+        try:
+            found = model(*given)
+        except Error as error:
+            _warn(f"a graph with sizes that dlc does not take: {error}")
+            return self.source.graph(*arguments)
         return self.source.results(arguments, found if isinstance(found, tuple) else (found,))
 
 

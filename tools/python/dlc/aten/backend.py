@@ -8,10 +8,13 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from . import control
 from .call import DTYPES
 from .failure import ExportFailure
+from .pairs import COMPLEX, is_complex, takes_pairs
 from .program import CHECKS, Program
 from .source import Source
+from .subgraph import is_graph
 from .table import ROWS, WITHOUT, name_of
 
 
@@ -39,6 +42,8 @@ def _tensors(value):
 def why_not(node):
     """Why dlc cannot take a node; None where it can."""
     target = node.target
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return control.why_not(node, why_not)
     if not isinstance(target, torch._ops.OpOverload):
         return (
             None
@@ -47,19 +52,25 @@ def why_not(node):
         )
     if target._schema.name in CHECKS or _is_size(node) and not node.meta.get("unbacked_bindings"):
         return None
-    name = name_of(target)
-    if name not in ROWS and target._schema.name not in ("aten::_local_scalar_dense", "aten::item"):
-        return f"torch.ops.{target._schema.name.replace('::', '.')}: {WITHOUT.get(name, 'dlc has no row for it')}"
+    name, title = name_of(target), f"torch.ops.{target._schema.name.replace('::', '.')}"
+    rows = COMPLEX if takes_pairs(node) else ROWS
+    if name not in rows and target._schema.name not in ("aten::_local_scalar_dense", "aten::item"):
+        return f"{title}: {WITHOUT.get(name, _without(rows))}"
     values = [
         node.meta.get("val"),
         *(argument.meta.get("val") for argument in node.all_input_nodes),
     ]
     for tensor in (tensor for value in values for tensor in _tensors(value)):
-        if tensor.dtype not in DTYPES:
-            return f"torch.ops.{target._schema.name.replace('::', '.')}: a tensor of {str(tensor.dtype).replace('torch.', '')}"
+        dtype = tensor.dtype.to_real() if tensor.is_complex() else tensor.dtype
+        if dtype not in DTYPES:
+            return f"{title}: a tensor of {str(tensor.dtype).replace('torch.', '')}"
         if tensor.layout != torch.strided:
-            return f"torch.ops.{target._schema.name.replace('::', '.')}: a sparse tensor"
+            return f"{title}: a sparse tensor"
     return None
+
+
+def _without(rows):
+    return "dlc has no row for it" + (" of complex numbers" if rows is COMPLEX else "")
 
 
 def _is_size(node):
@@ -94,6 +105,9 @@ class _Support(OperatorSupportBase):
         self.refused = refused
 
     def is_node_supported(self, submodules, node):
+        """A graph belongs to the op that is called with it."""
+        if is_graph(node):
+            return self.refused.isdisjoint(node.users)
         return node.op == "call_function" and node not in self.refused
 
 
@@ -172,6 +186,7 @@ class PieceSource:
             },
             [("output", None, node) for node in self.made],
             dict(ranges),
+            takes_pairs=True,
         )
         return Program(source, "Graph", dims=names)
 
@@ -180,6 +195,8 @@ class PieceSource:
         known = dict(zip(self.nodes, arguments))
         for node, value in zip(self.made, found):
             value = value if isinstance(value, torch.Tensor) else torch.from_numpy(value)
+            if is_complex(node.meta["val"]):
+                value = torch.view_as_complex(value)
             known[node] = value if isinstance(node.meta["val"], torch.Tensor) else value.item()
         values = [self._value(node, known) for node in self.output]
         return values[0] if self.is_single else tuple(values)
@@ -306,6 +323,12 @@ class Pieces:
 
 
 def _copied(graph):
+    """A copy in which each op that takes a graph reads it by itself."""
     copy = torch.fx.Graph()
     copy.output(copy.graph_copy(graph.graph, {}))
+    for node in list(copy.nodes):
+        if node.op == "get_attr":
+            for user in list(node.users)[1:]:
+                with copy.inserting_before(user):
+                    user.replace_input_with(node, copy.node_copy(node))
     return copy

@@ -109,5 +109,4 @@ without(
     "_adaptive_avg_pool2d_backward avg_pool2d_backward convolution_backward embedding_dense_backward max_pool2d_with_indices_backward "
     "native_group_norm_backward native_layer_norm_backward",
 )
-without("complex numbers, which dlc does not compute with", "_fft_c2r _fft_r2c")
 without("a stride or an offset of memory, which dlc chooses", "sym_storage_offset sym_stride.int")

@@ -169,7 +169,10 @@ def _convert(call):
 
 @row("_to_copy", "to.dtype", "to.dtype_layout", "to.device", "to.other")
 def _to(call):
+    """PyTorch traces some numbers as tensors."""
     dtype = call.meta().dtype
+    if isinstance(call["self"], (int, float)):
+        return f"tensor({operand(call, call['self'], dtype)}, dtype={dtype_text(dtype)})"
     return (
         call("self")
         if dtype == call.meta(call["self"]).dtype

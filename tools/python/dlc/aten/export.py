@@ -46,9 +46,16 @@ def exported_program(module, structure, shapes=None):
             warnings.simplefilter("ignore")
             with kept.whole():
                 program = _traced(module, structure, shapes)
-            return program.run_decompositions(decompositions())
+            return _decomposed(program)
     finally:
         module.train(was_training)
+
+
+def _decomposed(program):
+    try:
+        return program.run_decompositions(decompositions())
+    except RuntimeError as error:
+        raise ExportFailure(_explained(str(error))) from None
 
 
 #: How torch.export is asked, one way after another: whether sizes of 0 and 1 are like others, and

@@ -8,11 +8,18 @@ from .elementwise import operand
 from .table import row, same
 
 same(
-    "mm bmm matmul linear addmm baddbmm addmv addbmm mv dot outer kron conv1d conv2d conv3d "
+    "mm bmm matmul linear addmm baddbmm addmv addbmm mv dot kron conv1d conv2d conv3d "
     "conv_transpose1d conv_transpose2d.input conv_transpose3d.input avg_pool1d avg_pool2d avg_pool3d max_pool2d max_pool1d max_pool3d "
     "max_pool2d_with_indices adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d "
     "_adaptive_avg_pool3d layer_norm rms_norm group_norm cdist pdist col2im addr"
 )
+
+
+@row("outer", "ger")
+def _outer(call):
+    """Of two dtypes, which PyTorch promotes."""
+    dtype = call.meta().dtype
+    return f"outer({operand(call, call['self'], dtype)}, {operand(call, call['vec2'], dtype)})"
 
 
 @row("convolution", "_convolution", "convolution_overrideable")

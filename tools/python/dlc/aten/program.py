@@ -9,10 +9,14 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from . import (
+    complex as complex_rows,
+    complex_shapes,
     creation,
     elementwise,
+    fourier,
     indexing,
     layers,
+    pairs,
     reductions,
     shapes,
 )  # noqa: F401  (they fill the table)
@@ -71,6 +75,8 @@ class Program:
         self.natural = {}
         #: sizes that are read from tensors
         self.read = set()
+        #: constants that several ops share, by what they are
+        self.tables = {}
         self.sizes = Sizes(self.emit)
         self.wanted_dims = dims or {}
         self.scope = Scope(source.graph_module, 2)
@@ -149,6 +155,14 @@ class Program:
             product = product * self._number(size)
         return product
 
+    def most(self, size):
+        """The largest value of a size, as far as its symbols' ranges tell."""
+        if isinstance(size, int):
+            return size
+        ranges = {symbol: self.source.ranges.get(symbol) for symbol in size.free_symbols}
+        found = None if None in ranges.values() else _finite(bound_sympy(size, ranges).upper)
+        return _LARGEST if found is None else found
+
     def read_size(self, expr):
         """Gives a size that is an expression a name of its own."""
         if expr not in self.sizes.known:
@@ -186,7 +200,7 @@ class Program:
         for node in self.source.inputs:
             self._input(node, self.input_names[node.name])
         self._weights()
-        self._run(graph)
+        self.run_nodes(graph)
         self._outputs()
         body = _used_lines(
             self.lines, {name for name, _ in self.results} | set(self.states.values()) | {"began"}
@@ -204,7 +218,7 @@ class Program:
         value = node.meta["val"]
         if isinstance(value, torch.Tensor):
             self.scope.values[node] = name
-            self.inputs.append((name, value))
+            self.inputs.append((name, self._passed(value)))
             return
         dtype = {
             torch.SymInt: torch.int64,
@@ -214,11 +228,11 @@ class Program:
         self.inputs.append((name, torch.empty((), dtype=dtype, device="meta")))
         if isinstance(value, torch.SymInt):
             symbol = value.node.expr
-            self.sizes.names[symbol] = self.emit(f"dim_of({name}{self._limits(symbol)})", "number")
+            self.sizes.names[symbol] = self.emit(f"dim_of({name}{self.limits(symbol)})", "number")
         else:
             self.scope.values[node] = name
 
-    def _limits(self, symbol):
+    def limits(self, symbol):
         """ ", most=64, least=2" of a symbol's range."""
         found = self.source.ranges.get(symbol)
         most, least = (
@@ -265,6 +279,7 @@ class Program:
         return target
 
     def _declare(self, name, tensor):
+        tensor = pairs.as_pairs(tensor)
         dims = ", ".join(map(str, tensor.shape))
         kind = "Parameter" if tensor.is_floating_point() else "Buffer"
         comma = ", " if dims else ""
@@ -280,6 +295,7 @@ class Program:
             raise ExportFailure(
                 f"forward changes the buffer '{target}'; states='keep' makes it a state of the model"
             )
+        tensor = pairs.as_pairs(tensor)
         name = self.fresh(target.replace(".", "_"))
         self.declared.append(
             (name, f"state {name}: {dtype_text(tensor.dtype)}[{','.join(map(str, tensor.shape))}]")
@@ -297,7 +313,8 @@ class Program:
 
     # Nodes.
 
-    def _run(self, graph):
+    def run_nodes(self, graph):
+        """Writes the nodes of a graph, whose values the scope gets."""
         for node in graph.nodes:
             if node.op == "call_function":
                 self._name_module(node)
@@ -345,14 +362,15 @@ class Program:
             self._item(node, value)
             return
         name = name_of(node.target)
-        if name not in ROWS:
+        is_complex = pairs.takes_pairs(node)
+        if name not in ROWS and not is_complex:
             reason = WITHOUT.get(name, "dlc has no row for it")
             raise ExportFailure(
                 f"torch.ops.{schema.name.replace('::', '.')}.{node.target._overloadname}: {reason}{_where(node)}",
                 node,
             )
         try:
-            found = ROWS[name](Call(self, node))
+            found = pairs.write(self, node) if is_complex else ROWS[name](Call(self, node))
         except ExportFailure as failure:
             raise ExportFailure(f"{failure}{_where(node)}", node) from None
         self.scope.values[node] = (
@@ -388,12 +406,12 @@ class Program:
         text = self.value(node.args[0])
         symbols = list(node.meta.get("unbacked_bindings") or {})
         if isinstance(value, torch.SymBool) and symbols:
-            read = f"dim_of(to({text}, i64){self._limits(symbols[0])})"
+            read = f"dim_of(to({text}, i64){self.limits(symbols[0])})"
             self.sizes.names[symbols[0]] = self.emit(read, "truth")
             self.read.add(symbols[0])
         elif isinstance(value, torch.SymInt):
             symbol = value.node.expr
-            self.sizes.names[symbol] = self.emit(f"dim_of({text}{self._limits(symbol)})", "number")
+            self.sizes.names[symbol] = self.emit(f"dim_of({text}{self.limits(symbol)})", "number")
             self.read.add(symbol)
         else:
             self.scope.values[node] = self.emit(f"reshape({text}, [])", "item")
@@ -452,7 +470,11 @@ class Program:
         elif not isinstance(value, torch.Tensor):
             value = torch.empty((), dtype=torch.float64, device="meta")
         self.line(f"{name} = {text}")
-        self.results.append((name, value))
+        self.results.append((name, self._passed(value)))
+
+    def _passed(self, value):
+        """An input or a result as the caller passes it."""
+        return pairs.pair_of(value) if self.source.takes_pairs else value
 
     def _port(self, name, value, is_input):
         def dim(size):
@@ -507,21 +529,53 @@ def _counted_range(node):
 
 
 def _used_lines(lines, wanted):
-    """Without the assignments that nothing reads: rows pass over some arguments of ops."""
+    """Without the assignments that nothing reads: rows pass over some arguments of ops. A loop
+    keeps what it reads anywhere, for that may be of the step before."""
     wanted, kept = set(wanted), []
-    for line in reversed(lines):
+    for position in reversed(range(len(lines))):
+        line = lines[position]
         if line.lstrip().startswith("#"):
             if kept and not kept[-1].lstrip().startswith("#"):
                 kept.append(line)
             continue
-        names, sign, text = line.partition(" = ")
-        targets = re.findall(r"[A-Za-z_]\w*", names) if sign and "{" not in names else []
-        is_check = names.strip().startswith("_checked_")
+        if line.strip() == "}":
+            wanted.update(_read_in_loop(lines, position))
+        if line.endswith("{") and [text.strip() for text in kept[-2:]] == ["}", "} else {"]:
+            del kept[-2:]  # no branch gives anything
+            continue
+        targets, text = _assigned(line)
+        is_check = any(target.startswith("_checked_") for target in targets)
         if targets and wanted.isdisjoint(targets) and not is_check:
             continue
-        wanted.update(re.findall(r"[A-Za-z_]\w*", text if targets else line))
+        wanted.update(_reads(text))
         kept.append(line)
     return kept[::-1]
+
+
+def _assigned(line):
+    """The names that a line assigns, and what it reads."""
+    names, sign, text = line.partition(" = ")
+    return (_words(names), text) if sign and "{" not in names else ([], line)
+
+
+def _words(text):
+    return re.findall(r"[A-Za-z_]\w*", text)
+
+
+def _reads(text):
+    """Names that a text may read: not those of functions and arguments, which a value may have."""
+    return re.findall(r"[A-Za-z_]\w*\b(?!\()(?!=[^=])", text)
+
+
+def _read_in_loop(lines, end):
+    """What a loop reads whose last line is `end`; nothing where that is the end of a branch."""
+    depth = lines[end][: -len(lines[end].lstrip())]
+    start = end - 1
+    while not (lines[start].startswith(depth) and lines[start][len(depth)] not in " }"):
+        start -= 1
+    if not lines[start].strip().startswith(("for ", "while ")):
+        return set()
+    return {word for line in lines[start:end] for word in _reads(_assigned(line)[1])}
 
 
 def _mentions(value, symbol):

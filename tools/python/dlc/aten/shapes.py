@@ -8,7 +8,7 @@ from .sizes import plain
 from .table import row, same
 
 same(
-    "permute transpose.int t unsqueeze squeeze squeeze.dim squeeze.dims flip roll diagonal diag_embed tril triu unfold "
+    "permute transpose.int t unsqueeze squeeze squeeze.dim squeeze.dims flip roll diagonal diag_embed tril triu "
     "pixel_shuffle pixel_unshuffle movedim.int movedim.intlist swapaxes swapdims trace diag rot90 fliplr flipud diagonal_scatter "
     "select_scatter"
 )
@@ -49,6 +49,13 @@ def _view_dtype(call):
     if dtype == call.meta(call["self"]).dtype:
         return call("self")
     call.refuse("the bits of a tensor as another dtype, which dlc does not have")
+
+
+@row("unfold", "unfold_copy")
+def _unfold(call):
+    """The method of a tensor, which the function of this name is not."""
+    size, step = call.size(call["size"]), call.size(call["step"])
+    return f"{call.emit(call('self'))}.unfold({call.dim('dimension')}, {size}, {step})"
 
 
 @row("expand", "expand_as", "broadcast_to", "expand_copy")
@@ -118,7 +125,12 @@ def _slice(call):
         if first is None and not isinstance(start, int):
             first = start
         if first is not None:
-            return f"narrow({call('self')}, {dim}, {call.size(first)}, {call.size(made)})"
+            part = f"narrow({call('self')}, {dim}, {call.size(first)}, {call.size(made)})"
+            if not isinstance(size, int) or call.program.most(made) <= size:
+                return part
+            # What lies in the dim is taken, and a run compares its size.
+            part = subscript(call, call("self"), dim, bounds(call, start, end, size, step))
+            return f"expect_dims({part}, {call.sizes(call.shape(call.node))})"
     found = bounds(call, start, end, size, step)
     return subscript(call, call("self"), dim, found) if found else call("self")
 

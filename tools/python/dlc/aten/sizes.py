@@ -71,6 +71,10 @@ class Sizes:
         left, right = (self._definition(arg) for arg in expr.args)
         return _RELATIONS[kind].format(left, right)
 
+    def text_of(self, expr):
+        """The same of a sympy expression."""
+        return self._dim(expr)
+
     def _dim(self, expr):
         if expr in self.known:
             return self.known[expr]

@@ -14,13 +14,15 @@ class Source:
     """`inputs`: for each placeholder that is an input of the model, its name; `weights`: for each
     that holds a tensor of the module, its name and that tensor; `results`: (kind, name, node) in
     order, where the kind is "output", "state" (the next value of the weight of that name) or
-    "changed" (the input of that name after the run); `ranges`: by sympy symbol."""
+    "changed" (the input of that name after the run); `ranges`: by sympy symbol; `takes_pairs`:
+    whether complex inputs and results are passed as pairs."""
 
     graph_module: torch.fx.GraphModule
     inputs: dict[torch.fx.Node, str]
     weights: dict[torch.fx.Node, tuple[str, torch.Tensor]]
     results: list[tuple[str, str | None, Any]]
     ranges: dict[Any, Any]
+    takes_pairs: bool = False
 
 
 def of_export(program, names):
