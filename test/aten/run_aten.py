@@ -37,7 +37,7 @@ def commands():
     """The command of each file of tests."""
     python = os.path.join(ROOT, "test", "python")
     found = {name: [os.path.join(HERE, name + ".py")] for name in ("modules", "backend")}
-    for name in ("tags", "control", "complex"):
+    for name in ("tags", "control", "complex", "flexible"):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
     found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{turn() % TURNS}/{TURNS}"]
     found["networks"] = [os.path.join(python, "run_modules.py"), *NETWORKS]
@@ -46,7 +46,12 @@ def commands():
 
 def run(name, command):
     """(passed, failed) of a file of tests; prints what it said."""
-    env = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "DLC_TORCH_CACHE": ""}
+    env = {
+        **os.environ,
+        "CUDA_VISIBLE_DEVICES": "",
+        "DLC_TORCH_CACHE": "",
+        "PYTHONPATH": os.path.join(BUILD, "python"),
+    }
     print(f"-- {name}", flush=True)
     try:
         done = subprocess.run(

@@ -101,6 +101,10 @@ class Call:
         """Of numbers and sympy expressions."""
         return [plain(size) for size in self.meta(value).shape]
 
+    def is_empty(self, value):
+        """Whether a tensor is known to have no elements."""
+        return any(isinstance(size, int) and size == 0 for size in self.shape(value))
+
     def rank(self, value):
         return self.meta(value).dim()
 
@@ -117,6 +121,10 @@ class Call:
     def __call__(self, name):
         """An argument as an expression."""
         return self.text(self.arguments[name])
+
+    def optional(self, name):
+        """An argument as an expression; None where it is None."""
+        return self(name) if self.arguments[name] is not None else None
 
     def size(self, value):
         return self.program.size(value)

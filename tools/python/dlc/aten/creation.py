@@ -3,7 +3,7 @@
 import torch
 
 from .call import dtype_text, number_text
-from .table import row, without
+from .table import row
 
 
 def _filled(call, value):
@@ -62,6 +62,12 @@ def _arange(call):
     dtype = call.meta().dtype
     bounds = [call.get("start", 0), call["end"]]
     step = call.get("step", 1)
+    if not dtype.is_floating_point and any(isinstance(n, float) for n in (*bounds, step)):
+        # PyTorch drops the fractions after it has counted the elements.
+        count, start = call.size(call.shape(call.node)[0]), bounds[0]
+        if not all(isinstance(number, (int, float)) for number in (start, step)):
+            call.refuse("bounds or steps that are computed")
+        return f"arange({count}, dtype={dtype_text(dtype)}) * {int(step)} + {int(start)}"
     if any(isinstance(bound, float) for bound in (*bounds, step)):
         bounds = [float(bound) if isinstance(bound, int) else bound for bound in bounds]
         step = float(step) if isinstance(step, int) else step
@@ -80,11 +86,15 @@ def _linspace(call):
     """Of a number of steps that is known."""
     if not all(isinstance(call[name], (int, float)) for name in ("start", "end", "steps")):
         call.refuse("bounds or steps that are computed")
+    dtype = call.meta().dtype
+    if not dtype.is_floating_point:
+        bounds = call["start"], call["end"], call["steps"]
+        return call.program.constant(torch.linspace(*bounds, dtype=dtype), "linspace")
     return call.function(
         "linspace",
         *(number_text(float(call[name])) for name in ("start", "end")),
         str(call["steps"]),
-        dtype=dtype_text(call.meta().dtype),
+        dtype=dtype_text(dtype),
     )
 
 
@@ -96,17 +106,8 @@ def _eye(call):
 
 @row("tril_indices", "triu_indices")
 def _triangle(call):
-    named = {"offset": str(call["offset"]), "dtype": dtype_text(call.meta().dtype)}
-    return call.function(call.name, str(call["row"]), str(call["col"]), **named)
-
-
-without(
-    "draws random numbers; dlc's generator is a part of training, which is not there yet",
-    "rand randn randperm bernoulli.p normal_functional multinomial randint.low rand.generator",
-)
-without(
-    "a gradient: dlc compiles inference",
-    "_adaptive_avg_pool2d_backward avg_pool2d_backward convolution_backward embedding_dense_backward max_pool2d_with_indices_backward "
-    "native_group_norm_backward native_layer_norm_backward",
-)
-without("a stride or an offset of memory, which dlc chooses", "sym_storage_offset sym_stride.int")
+    return call.function(
+        call.name,
+        *(str(call[name]) for name in ("row", "col", "offset")),
+        dtype=dtype_text(call.meta().dtype),
+    )

@@ -7,8 +7,8 @@ from .table import row, same
 
 same(
     "abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc exp exp2 expm1 floor isinf isnan isfinite log "
-    "log10 log1p log2 logical_not neg positive reciprocal relu relu6 round.default rsqrt sigmoid sign signbit sin sinc sinh "
-    "sqrt square tan tanh trunc frac deg2rad rad2deg silu mish hardswish hardsigmoid selu logit nan_to_num sgn xlogy.Tensor "
+    "log10 log1p log2 logical_not neg positive reciprocal relu relu6 round.default rsqrt sigmoid signbit sin sinc sinh "
+    "sqrt tan tanh trunc frac deg2rad rad2deg silu mish hardswish hardsigmoid selu logit nan_to_num xlogy.Tensor "
     "angle"
 )
 same("gelu hardtanh leaky_relu softplus softshrink hardshrink threshold celu glu prelu")
@@ -117,6 +117,12 @@ row(
     "bitwise_left_shift.Tensor_Scalar",
     "bitwise_right_shift.Tensor",
     "bitwise_right_shift.Tensor_Scalar",
+    "bitwise_left_shift.Scalar_Tensor",
+    "bitwise_right_shift.Scalar_Tensor",
+    "bitwise_and.Scalar_Tensor",
+    "bitwise_or.Scalar_Tensor",
+    "bitwise_xor.Scalar_Tensor",
+    "remainder.Scalar_Tensor",
     "floor_divide.Scalar",
 )(_binary)
 
@@ -253,6 +259,13 @@ def _clamp(call):
         if call.get(name) is not None
     }
     return call.function("clamp", operand(call, call["self"], dtype), **limits)
+
+
+@row("sign", "sgn", "square")
+def _of_bools_too(call):
+    """A bool is its own sign; its square is an integer."""
+    dtype, x = call.meta().dtype, call["self"]
+    return call("self") if dtype == torch.bool else f"{call.name}({operand(call, x, dtype)})"
 
 
 @row("log_sigmoid")

@@ -8,14 +8,9 @@ from .shapes import shaped, subscript
 from .table import row, same
 
 same(
-    "index_select gather index_add index_copy masked_select masked_scatter take_along_dim bucketize.Tensor searchsorted.Tensor "
-    "isin.Tensor_Tensor nonzero scatter_add"
+    "index_select index_add index_copy masked_scatter take_along_dim bucketize.Tensor searchsorted.Tensor "
+    "isin.Tensor_Tensor"
 )
-
-
-@row("embedding")
-def _embedding(call):
-    return f"embedding({call('indices')}, {call('weight')})"
 
 
 def places_of(call, indices):
@@ -84,8 +79,8 @@ def _joined(call, places, sizes):
     for (_, text, _), size in zip(places, sizes):
         extent = call.size(size)
         wrapped = call.emit(f"where({text} < 0, {text} + {extent}, {text})", "place")
-        total = wrapped if total is None else f"{total} * {extent} + {wrapped}"
-    return call.emit(total, "place")
+        total = wrapped if total is None else call.emit(f"{total} * {extent} + {wrapped}", "place")
+    return total
 
 
 @row("index_put", "_unsafe_index_put", "_index_put_impl")
@@ -128,56 +123,29 @@ def _index_put(call):
 
 
 def _masked_put(call, mask, values):
-    """Values under a mask: one for all, or one for each true element in turn."""
+    """Values under a mask: some for all true elements, or one for each of these in turn."""
     x, indices = call["self"], call["indices"]
-    before, after = indices.index(mask), call.rank(x) - len(indices) - (call.rank(mask) - 1)
-    after = call.rank(x) - indices.index(mask) - call.rank(mask)
+    before = indices.index(mask)
+    after = call.rank(x) - before - call.rank(mask)
     wide = shaped(call, call.text(mask), [*([1] * before), *call.shape(mask), *([1] * after)])
-    is_one = call.rank(call["values"]) == 0 or all(
-        isinstance(n, int) and n == 1 for n in call.shape(call["values"])
+    shape = call.shape(call["values"])
+    is_for_all = len(shape) <= after or (
+        isinstance(shape[-1 - after], int) and shape[-1 - after] == 1
     )
-    if is_one:
-        value = shaped(call, values, []) if call.rank(call["values"]) else values
-        return (
-            f"where({wide}, {call('self')} + {value}, {call('self')})"
-            if call["accumulate"]
-            else f"where({wide}, {value}, {call('self')})"
-        )
-    value_shape = call.shape(call["values"])
-    if before or call["accumulate"] or len(value_shape) != 1 + after:
+    if is_for_all:
+        if len(shape) > after:
+            ahead, behind = shape[: -1 - after], shape[len(shape) - after :]
+            values = shaped(call, values, [*ahead, *([1] * call.rank(mask)), *behind])
+        sign = "|" if call.meta().dtype == torch.bool else "+"
+        if call["accumulate"]:
+            values = f"{call('self')} {sign} {call.emit(values)}"
+        return f"where({wide}, {values}, {call('self')})"
+    if before or call["accumulate"] or len(shape) != 1 + after:
         call.refuse("values under a mask that is not of the first dims")
     if call.rank(mask) == call.rank(x):
         wide = call.expected(mask, call.shape(x))
         return f"masked_scatter({call('self')}, {wide}, {values})"
     return f"masked_scatter({call('self')}, expand({wide}, {call.sizes(call.shape(x))}), {values})"
-
-
-@row("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce")
-def _scatter(call):
-    dtype = call.meta().dtype
-    source = operand(call, call["src"] if "src" in call.arguments else call["value"], dtype)
-    reduce = call.get("reduce")
-    return call.function(
-        "scatter",
-        call("self"),
-        str(call["dim"]),
-        call("index"),
-        source,
-        reduce=f'"{reduce}"' if reduce else None,
-    )
-
-
-@row("scatter_reduce.two")
-def _scatter_reduce(call):
-    return call.function(
-        "scatter_reduce",
-        call("self"),
-        str(call["dim"]),
-        call("index"),
-        call("src"),
-        f'"{call["reduce"]}"',
-        include_self="false" if not call["include_self"] else None,
-    )
 
 
 @row("index_fill.int_Scalar", "index_fill.int_Tensor")
@@ -186,60 +154,6 @@ def _index_fill(call):
     if not call.is_tensor(call["value"]):
         value = f"tensor({value}, dtype={dtype_text(call.meta().dtype)})"
     return f"index_fill({call('self')}, {call['dim']}, {call('index')}, {value})"
-
-
-@row("sort", "sort.stable", "argsort", "argsort.stable", "msort")
-def _sort(call):
-    dim = call.get("dim", 0)
-    text = call.function(
-        "sort",
-        call("self"),
-        str(dim),
-        descending="true" if call.get("descending") else None,
-        stable="true" if call.get("stable") else None,
-    )
-    if call.name == "sort":
-        return call.results(text, 2)
-    names = call.program.emit_many(text, "sorted", [call.name == "msort", call.name == "argsort"])
-    return names[call.name == "argsort"]
-
-
-@row("topk")
-def _topk(call):
-    """The first of a sort, where their number is computed."""
-    largest = None if call["largest"] else "false"
-    if isinstance(call["k"], int):
-        k, dim = str(call["k"]), str(call["dim"])
-        return call.results(call.function("topk", call("self"), k, dim, largest=largest), 2)
-    descending = "true" if call["largest"] else None
-    text = call.function("sort", call("self"), str(call["dim"]), descending=descending)
-    used, dim, k = [call.is_used(0), call.is_used(1)], call.dim(), call.size(call["k"])
-    names = call.program.emit_many(text, "sorted", used)
-    return [name and call.emit(f"narrow({name}, {dim}, 0, {k})") for name in names]
-
-
-@row("_unique2", "unique_dim", "_unique")
-def _unique(call):
-    inverse, counts = call.get("return_inverse", False), call.get("return_counts", False)
-    named = {
-        "return_inverse": "true" if inverse else None,
-        "return_counts": "true" if counts else None,
-        "dim": str(call["dim"]) if "dim" in call.arguments else None,
-    }
-    text = call.function("unique", call("self"), **named)
-    if not inverse and not counts:
-        return [call.emit(text), None, None]
-    names = call.program.emit_many(text, call.name, [True] * (1 + bool(inverse) + bool(counts)))
-    rest = iter(names[1:])
-    return [names[0], next(rest) if inverse else None, next(rest) if counts else None]
-
-
-@row("torchvision::nms", "dlc::batched_nms")
-def _nms(call):
-    boxes, scores = ("boxes", "scores") if call.name == "batched_nms" else ("dets", "scores")
-    more = [call("idxs")] if call.name == "batched_nms" else []
-    threshold = number_text(float(call["iou_threshold"]))
-    return call.function(call.name, call(boxes), call(scores), *more, threshold)
 
 
 @row("linalg_diagonal")
@@ -251,6 +165,33 @@ def _linalg_diagonal(call):
         dim1=str(call["dim1"]),
         dim2=str(call["dim2"]),
     )
+
+
+@row("isin.Tensor_Scalar", "isin.Scalar_Tensor")
+def _is_number_in(call):
+    sign = "!=" if call["invert"] else "=="
+    if "test_element" in call.arguments:
+        return f"{call('elements')} {sign} {call('test_element')}"
+    found = f"any({call('test_elements')} == {call('element')})"
+    return f"~{call.emit(found)}" if call["invert"] else found
+
+
+@row("bucketize.Scalar", "searchsorted.Scalar")
+def _place_of_number(call):
+    named = {
+        "right": "true" if call["right"] else None,
+        "out_int32": "true" if call["out_int32"] else None,
+    }
+    edges = call["boundaries" if call.name == "bucketize" else "sorted_sequence"]
+    value = f"tensor({call('self')}, dtype={dtype_text(call.meta(edges).dtype)})"
+    if isinstance(call["self"], float) and not call.meta(edges).dtype.is_floating_point:
+        value = f"tensor({call('self')})"
+    texts = (value, call.text(edges))
+    if call.name == "bucketize":
+        return call.function(call.name, *texts, **named)
+    named["side"] = call.optional("side")
+    named["sorter"] = call.optional("sorter")
+    return call.function(call.name, *texts[::-1], **named)
 
 
 @row("take")
@@ -271,8 +212,14 @@ def _put(call):
     return shaped(call, text, call.shape(call.node))
 
 
-@row("argwhere")
-def _argwhere(call):
+@row("argwhere", "nonzero", "masked_select")
+def _found(call):
+    """Nothing is found in a tensor without elements, whose result has a size of 0."""
+    count = call.shape(call.node)[0]
+    if isinstance(count, int) and count == 0:
+        return f"zeros({call.sizes(call.shape(call.node))}, dtype={dtype_text(call.meta().dtype)})"
+    if call.name == "masked_select":
+        return f"masked_select({call('self')}, {call('mask')})"
     return f"nonzero({call('self')})"
 
 

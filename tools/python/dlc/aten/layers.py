@@ -1,5 +1,4 @@
-"""Rows of ops that networks are built of: products, convolutions, pools, norms, attention,
-recurrent layers."""
+"""Rows of ops that networks are built of: products, convolutions, attention, recurrent layers."""
 
 import torch
 
@@ -8,18 +7,9 @@ from .elementwise import operand
 from .table import row, same
 
 same(
-    "mm bmm matmul linear addmm baddbmm addmv addbmm mv dot kron conv1d conv2d conv3d "
-    "conv_transpose1d conv_transpose2d.input conv_transpose3d.input avg_pool1d avg_pool2d avg_pool3d max_pool2d max_pool1d max_pool3d "
-    "max_pool2d_with_indices adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d "
-    "_adaptive_avg_pool3d layer_norm rms_norm group_norm cdist pdist col2im addr"
+    "mm bmm matmul mv dot kron conv1d conv2d conv3d "
+    "conv_transpose1d conv_transpose2d.input conv_transpose3d.input pdist col2im"
 )
-
-
-@row("outer", "ger")
-def _outer(call):
-    """Of two dtypes, which PyTorch promotes."""
-    dtype = call.meta().dtype
-    return f"outer({operand(call, call['self'], dtype)}, {operand(call, call['vec2'], dtype)})"
 
 
 @row("convolution", "_convolution", "convolution_overrideable")
@@ -49,125 +39,56 @@ def _convolution(call):
     )
 
 
-@row("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
-def _adaptive_max_pool(call):
-    if call.is_used(1):
-        call.refuse("the positions of an adaptive pool, which dlc does not give")
-    return [call.emit(f"{call.name}({call('self')}, {call('output_size')})"), None]
+@row("linear")
+def _linear(call):
+    """A weight of one dim is a vector."""
+    if call.rank(call["weight"]) == 2:
+        return call.same()
+    text = f"matmul({call('input')}, {call('weight')})"
+    return f"{call.emit(text)} + {call('bias')}" if call["bias"] is not None else text
 
 
-@row(
-    "_native_batch_norm_legit_no_training",
-    "_batch_norm_no_update",
-    "batch_norm",
-    "native_batch_norm",
-    "cudnn_batch_norm",
-    "_native_batch_norm_legit",
-    "_native_batch_norm_legit_functional",
-)
-def _batch_norm(call):
-    is_training = call.get("training", call.get("train", False))
-    mean, variance = call.get("running_mean"), call.get("running_var")
-    if is_training or mean is None:
-        call.refuse(
-            "the statistics of the batch, which only training computes; call eval() on the module"
-        )
-    eps = call["epsilon"] if "epsilon" in call.arguments else call["eps"]
-    dtype = call.meta(call["input"]).dtype
-    weight, bias = (
-        operand(call, call[name], dtype) if call[name] is not None else None
-        for name in ("weight", "bias")
-    )
-    text = call.function(
-        "batch_norm",
-        call("input"),
-        operand(call, mean, dtype),
-        operand(call, variance, dtype),
-        weight=weight,
-        bias=bias,
-        eps=number_text(eps),
-    )
-    return (
-        text
-        if call.name == "batch_norm"
-        else [call.emit(text)] + [None] * (len(call.schema.returns) - 1)
+@row("mm.dtype", "bmm.dtype")
+def _wide_product(call):
+    """Of operands that are cast to the dtype of the result."""
+    dtype = call.meta().dtype
+    return call.function("matmul", *(operand(call, call[name], dtype) for name in ("self", "mat2")))
+
+
+@row("outer", "ger")
+def _outer(call):
+    dtype = call.meta().dtype
+    x, other = operand(call, call["self"], dtype), operand(call, call["vec2"], dtype)
+    return f"unsqueeze({x}, 1) {'&' if dtype == torch.bool else '*'} {other}"
+
+
+@row("addmm", "addbmm", "baddbmm", "addmv", "addr")
+def _sum_of_product(call):
+    """PyTorch drops the fractions of factors of integers."""
+    dtype = call.meta().dtype
+    tensors = [
+        operand(call, call[argument.name], dtype)
+        for argument in call.schema.arguments
+        if not argument.kwarg_only
+    ]
+    factors = [call["beta"], call["alpha"]]
+    if not dtype.is_floating_point:
+        factors = [int(factor) for factor in factors]
+    if dtype == torch.bool:
+        return _sum_of_bools(call, tensors, factors)
+    named = zip(("beta", "alpha"), factors)
+    return call.function(
+        call.name, *tensors, **{name: number_text(n) for name, n in named if n != 1}
     )
 
 
-@row("native_layer_norm")
-def _native_layer_norm(call):
-    if call.is_used(1) or call.is_used(2):
-        call.refuse("the mean and the inverse deviation of a layer norm, which only training reads")
-    return [
-        call.emit(
-            call.function(
-                "layer_norm",
-                call("input"),
-                call("normalized_shape"),
-                weight=_given(call, "weight"),
-                bias=_given(call, "bias"),
-                eps=number_text(call["eps"]),
-            )
-        ),
-        None,
-        None,
-    ]
-
-
-@row("native_group_norm")
-def _native_group_norm(call):
-    if call.is_used(1) or call.is_used(2):
-        call.refuse("the mean and the inverse deviation of a group norm, which only training reads")
-    return [
-        call.emit(
-            call.function(
-                "group_norm",
-                call("input"),
-                call("group"),
-                weight=_given(call, "weight"),
-                bias=_given(call, "bias"),
-                eps=number_text(call["eps"]),
-            )
-        ),
-        None,
-        None,
-    ]
-
-
-@row("_fused_rms_norm")
-def _fused_rms_norm(call):
-    return [
-        call.emit(
-            call.function(
-                "rms_norm",
-                call("input"),
-                call("normalized_shape"),
-                weight=_given(call, "weight"),
-                eps=number_text(call["eps"]) if call["eps"] is not None else None,
-            )
-        ),
-        None,
-    ]
-
-
-@row("instance_norm")
-def _instance_norm(call):
-    named = {
-        "weight": _given(call, "weight"),
-        "bias": _given(call, "bias"),
-        "eps": number_text(call["eps"]),
-    }
-    if not call["use_input_stats"]:
-        named.update(
-            running_mean=_given(call, "running_mean"),
-            running_var=_given(call, "running_var"),
-            use_input_stats="false",
-        )
-    return call.function("instance_norm", call("input"), **named)
-
-
-def _given(call, name):
-    return call(name) if call[name] is not None else None
+def _sum_of_bools(call, tensors, factors):
+    if call.name != "addr":
+        call.refuse("a product of bools")
+    product = f"unsqueeze({tensors[1]}, 1) & {tensors[2]}"
+    parts = [text for text, factor in zip((tensors[0], product), factors) if factor]
+    text = " | ".join(f"({part})" for part in parts) or "tensor(false)"
+    return f"expand({call.emit(text)}, {call.sizes(call.shape(call.node))})"
 
 
 @row(
@@ -186,6 +107,8 @@ def _fused_attention(call):
 @row("scaled_dot_product_attention")
 def _attention(call):
     """A query that may look at nothing gives zeros."""
+    if call.get("dropout_p"):
+        call.refuse("dropout draws random numbers in training mode; call eval() on the module")
     mask = call.get("attn_mask", call.get("attn_bias"))
     scale = call.get("scale")
     query, key, value = (call.shape(call[name]) for name in ("query", "key", "value"))
@@ -263,8 +186,8 @@ def _lstm_cell(call):
         _state(call, "hx"),
         call("w_ih"),
         call("w_hh"),
-        b_ih=_given(call, "b_ih"),
-        b_hh=_given(call, "b_hh"),
+        b_ih=call.optional("b_ih"),
+        b_hh=call.optional("b_hh"),
     )
     return call.results(text, 2)
 
@@ -277,95 +200,37 @@ def _cell(call):
         call("hx"),
         call("w_ih"),
         call("w_hh"),
-        b_ih=_given(call, "b_ih"),
-        b_hh=_given(call, "b_hh"),
+        b_ih=call.optional("b_ih"),
+        b_hh=call.optional("b_hh"),
     )
 
 
-@row("embedding_bag", "embedding_bag.padding_idx", "_embedding_bag", "_embedding_bag_forward_only")
-def _embedding_bag(call):
-    if any(call.is_used(i) for i in (1, 2, 3)):
-        call.refuse("what only the gradient of an embedding bag reads")
-    padding = call.get("padding_idx")
-    named = {
-        "mode": f'"{("sum", "mean", "max")[call["mode"]]}"',
-        "per_sample_weights": _given(call, "per_sample_weights"),
-        "include_last_offset": "true" if call["include_last_offset"] else None,
-        "padding_idx": str(padding) if padding is not None and padding >= 0 else None,
-    }
-    return [
-        call.emit(
-            call.function(
-                "embedding_bag", call("indices"), call("weight"), call("offsets"), **named
-            )
-        ),
-        None,
-        None,
-        None,
-    ]
-
-
-_MODES = {
-    "nearest1d": "nearest",
-    "nearest2d": "nearest",
-    "nearest3d": "nearest",
-    "linear1d": "linear",
-    "bilinear2d": "bilinear",
-    "bicubic2d": "bicubic",
-    "trilinear3d": "trilinear",
-    "_nearest_exact1d": "nearest-exact",
-    "_nearest_exact2d": "nearest-exact",
-    "_nearest_exact3d": "nearest-exact",
-}
-
-
-@row(
-    *("upsample_" + mode + ".vec" for mode in _MODES if mode[0] != "_"),
-    *("_upsample_" + mode[1:] + ".vec" for mode in _MODES if mode[0] == "_"),
-)
-def _upsample(call):
-    mode = _MODES[
-        call.name[len("upsample_") :] if call.name[0] != "_" else call.name[len("_upsample") :]
-    ]
-    size, factors = call["output_size"], call["scale_factors"]
-    return call.function(
-        "interpolate",
+@row("dlc::lstm", "dlc::gru", "dlc::rnn_tanh", "dlc::rnn_relu")
+def _recurrent(call):
+    """Of kept.py."""
+    is_lstm = call.name == "lstm"
+    states = _state(call, "hx") if is_lstm else call.text(call["hx"][0])
+    text = call.function(
+        call.name,
         call("input"),
-        size=call.sizes(size) if size is not None else None,
-        scale_factor=f"[{', '.join(map(number_text, factors))}]" if factors else None,
-        mode=f'"{mode}"',
-        align_corners="true" if call.get("align_corners") else None,
+        states,
+        _state(call, "params"),
+        lengths=call.optional("lengths"),
+        num_layers=str(call["num_layers"]),
+        bidirectional="true" if call["bidirectional"] else None,
+        batch_first="true" if call["batch_first"] else None,
     )
+    return call.results(text, 3 if is_lstm else 2)
 
 
-@row("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
-def _grid_sampler(call):
-    mode, border = ("bilinear", "nearest", "bicubic")[call["interpolation_mode"]], (
-        "zeros",
-        "border",
-        "reflection",
-    )[call["padding_mode"]]
-    return call.function(
-        "grid_sample",
-        call("input"),
-        call("grid"),
-        mode=f'"{mode}"',
-        padding_mode=f'"{border}"',
-        align_corners="true" if call["align_corners"] else "false",
-    )
+@row("_cdist_forward", "dlc::cdist", "cdist")
+def _cdist(call):
+    return call.function("cdist", call("x1"), call("x2"), p=number_text(float(call["p"])))
 
 
-@row("torchvision::roi_align")
-def _roi_align(call):
-    return call.function(
-        "roi_align",
-        call("input"),
-        call("rois"),
-        call.sizes([call["pooled_height"], call["pooled_width"]]),
-        spatial_scale=number_text(float(call["spatial_scale"])),
-        sampling_ratio=str(call["sampling_ratio"]),
-        aligned="true" if call["aligned"] else None,
-    )
+@row("_pdist_forward")
+def _pdist(call):
+    return call.function("pdist", call("self"), p=number_text(float(call["p"])))
 
 
 @row("transformers::grouped_mm_fallback")
@@ -382,41 +247,3 @@ def _grouped_product(call):
         start = end
     text = f"cat([{', '.join(parts)}], dim=0)"
     return f"expect_dims({text}, {call.sizes(call.shape(call.node))})"
-
-
-@row("affine_grid_generator")
-def _affine_grid(call):
-    return call.function(
-        "affine_grid",
-        call("theta"),
-        call.sizes(call["size"]),
-        align_corners="true" if call["align_corners"] else "false",
-    )
-
-
-@row("dlc::lstm", "dlc::gru", "dlc::rnn_tanh", "dlc::rnn_relu")
-def _recurrent(call):
-    """Of kept.py."""
-    is_lstm = call.name == "lstm"
-    states = _state(call, "hx") if is_lstm else call.text(call["hx"][0])
-    text = call.function(
-        call.name,
-        call("input"),
-        states,
-        _state(call, "params"),
-        lengths=_given(call, "lengths"),
-        num_layers=str(call["num_layers"]),
-        bidirectional="true" if call["bidirectional"] else None,
-        batch_first="true" if call["batch_first"] else None,
-    )
-    return call.results(text, 3 if is_lstm else 2)
-
-
-@row("_cdist_forward", "dlc::cdist")
-def _cdist(call):
-    return call.function("cdist", call("x1"), call("x2"), p=number_text(float(call["p"])))
-
-
-@row("_pdist_forward")
-def _pdist(call):
-    return call.function("pdist", call("self"), p=number_text(float(call["p"])))

@@ -9,16 +9,27 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from . import (
+    absent,
     complex as complex_rows,
     complex_shapes,
+    counting,
     creation,
     elementwise,
+    embeddings,
     fourier,
     indexing,
     layers,
+    linear_algebra,
+    norms,
+    order,
     pairs,
+    pooling,
     reductions,
+    resampling,
+    scattering,
     shapes,
+    special,
+    strides,
 )  # noqa: F401  (they fill the table)
 from .call import Call, dtype_text, number_text
 from .failure import ExportFailure
@@ -41,10 +52,19 @@ CHECKS = {
     "aten::_assert_tensor_metadata",
     "aten::_functional_assert_async",
     "aten::_functional_assert_scalar",
+    "aten::_linalg_check_errors",
 }
 
 #: A number that is read as a size is no larger.
 _LARGEST = 2**31 - 1
+
+
+def is_check(node):
+    """Whether a call only checks: by itself, or in the order of effects."""
+    target = node.target
+    if str(target) == "with_effects":
+        target = node.args[1]
+    return isinstance(target, torch._ops.OpOverload) and target._schema.name in CHECKS
 
 
 class Scope:
@@ -186,6 +206,14 @@ class Program:
             (plain(size) for size in node.meta["val"].shape if not isinstance(size, int)),
             node.meta["val"].shape[0],
         )
+
+    def counted_size(self, node, text):
+        """The size that the integer `text` says of the result of `node`, as a dim."""
+        for symbol in node.meta.get("unbacked_bindings") or {}:
+            if symbol not in self.sizes.names:
+                limits = self._limits(symbol)
+                self.sizes.names[symbol] = self.emit(f"dim_of({text}{limits})", "number")
+        return self.sizes.text(node.meta["val"].shape[0])
 
     # The whole.
 
@@ -339,8 +367,10 @@ class Program:
     def _call(self, node):
         target = node.target
         if target is operator.getitem:
-            held = self.scope.values.get(node.args[0])
-            self.scope.values[node] = held[node.args[1]] if isinstance(held, list) else None
+            self.scope.values[node] = self._part(node)
+        elif is_check(node):
+            if getattr(target, "_schema", None) and target._schema.name == "aten::_assert_scalar":
+                self._check(node.args[0])
         elif isinstance(target, torch._ops.OpOverload):
             self._overload(node)
         elif isinstance(target, torch._ops.HigherOrderOperator):
@@ -349,12 +379,22 @@ class Program:
             higher_order(self, node)
         # Python's and PyTorch's functions of sizes: the value of the node is the size.
 
+    def _part(self, node):
+        """One result of an op of several."""
+        made, position = node.args
+        held = self.scope.values.get(made)
+        if not isinstance(held, list):
+            return None
+        if held[position] is None and any(not is_check(user) for user in node.users):
+            raise ExportFailure(
+                f"torch.ops.aten.{name_of(made.target)}: its result {position}, which dlc does not "
+                f"give{_where(made)}",
+                made,
+            )
+        return held[position]
+
     def _overload(self, node):
         schema = node.target._schema
-        if schema.name in CHECKS:
-            if schema.name == "aten::_assert_scalar":
-                self._check(node.args[0])
-            return
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, int)) and not node.meta.get("unbacked_bindings"):
             return  # a size

@@ -81,31 +81,13 @@ def _vector_norm(call):
     )
 
 
-@row("histc")
-def _histogram(call):
-    """Elements by the bin that they lie in; the last bin holds its upper bound too."""
-    bins, dtype = call["bins"], call.meta().dtype
-    flat = call.emit(f"reshape({call('self')}, [-1])")
-    low, high = number_text(float(call["min"])), number_text(float(call["max"]))
-    if call["min"] == call["max"]:
-        low = call.emit(f"min({flat})" if call["min"] == 0 else f"tensor({low})", "low")
-        high = call.emit(f"max({flat})" if call["min"] == 0 else f"tensor({high})", "high")
-        is_one = call.emit(f"{low} == {high}", "is_one")
-        low, high = (
-            call.emit(f"where({is_one}, {bound}, {text})", "bound")
-            for bound, text in ((f"{low} - 1", low), (f"{high} + 1", high))
-        )
-    place = call.emit(f"to(floor(({flat} - {low}) * {bins}.0 / ({high} - {low})), i64)", "place")
-    last = call.emit(f"where({flat} == {high}, {bins - 1}, {place})", "place")
-    inside = call.emit(f"({flat} >= {low}) & ({flat} <= {high})", "inside")
-    found = f"(unsqueeze({last}, 0) == unsqueeze(arange({bins}), 1)) & unsqueeze({inside}, 0)"
-    return f"sum(to({found}, {dtype_text(dtype)}), [1])"
-
-
 @row("diff")
 def _diff(call):
-    """Along with what comes before and after."""
-    parts = [call[name] for name in ("prepend", "self", "append") if call[name] is not None]
-    text = ", ".join(operand(call, part, call.meta(call["self"]).dtype) for part in parts)
-    x = call("self") if len(parts) == 1 else f"cat([{text}], dim={call['dim']})"
-    return call.function("diff", x, n=str(call["n"]), dim=str(call["dim"]))
+    return call.function(
+        "diff",
+        call("self"),
+        n=str(call["n"]),
+        dim=str(call["dim"]),
+        prepend=call.optional("prepend"),
+        append=call.optional("append"),
+    )

@@ -18,6 +18,15 @@ _END = 2**63 - 1
 _MANY = 16
 
 
+@row("unfold", "unfold_copy")
+def _unfold(call):
+    """By the names of the arguments: torch.nn.functional.unfold has others."""
+    if not call.rank(call["self"]):
+        return f"reshape({call('self')}, [{call['size']}])"
+    named = {name: str(call[name]) for name in ("dimension", "size", "step")}
+    return call.function("unfold", call("self"), **named)
+
+
 def shaped(call, text, sizes):
     return f"reshape({text}, {call.sizes(sizes)})"
 
@@ -43,19 +52,9 @@ def _reshape(call):
     )
 
 
-@row("view.dtype")
-def _view_dtype(call):
-    dtype = call.meta().dtype
-    if dtype == call.meta(call["self"]).dtype:
-        return call("self")
-    call.refuse("the bits of a tensor as another dtype, which dlc does not have")
-
-
-@row("unfold", "unfold_copy")
-def _unfold(call):
-    """The method of a tensor, which the function of this name is not."""
-    size, step = call.size(call["size"]), call.size(call["step"])
-    return f"{call.emit(call('self'))}.unfold({call.dim('dimension')}, {size}, {step})"
+@row("permute_copy")
+def _permute_copy(call):
+    return f"permute({call('self')}, {call('dims')})"
 
 
 @row("expand", "expand_as", "broadcast_to", "expand_copy")
@@ -108,12 +107,12 @@ def bounds(call, start, end, size, step=1):
     )
 
 
-@row("slice.Tensor", "slice_copy.Tensor", "narrow")
+@row("slice.Tensor", "slice_copy.Tensor", "narrow", "narrow_copy")
 def _slice(call):
     """Where sizes are symbols the part has just the size that PyTorch says."""
     dim = call.dim()
     size, made = call.shape(call["self"])[dim], call.shape(call.node)[dim]
-    if call.name == "narrow":
+    if call.name in ("narrow", "narrow_copy"):
         start, end, step = call["start"], call.program.sum_of(call["start"], call["length"]), 1
     else:
         start, end, step = call["start"] or 0, call["end"], call["step"]
@@ -251,47 +250,15 @@ def _pad(call):
     value = call.get("value") or 0
     if not isinstance(value, torch.fx.Node):
         value = float(value) if call.meta().dtype.is_floating_point else value
+    if call.meta().dtype == torch.bool and value:
+        text = f"to({call('self')}, u8)"
+        return f"to(pad({text}, {call.sizes(widths)}, value={int(value)}), bool)"
     return call.function(
         "pad",
         call("self"),
         call.sizes(widths),
         mode=f'"{mode}"' if mode != "constant" else None,
         value=call.text(value) if value else None,
-    )
-
-
-@row("as_strided")
-def _as_strided(call):
-    """Of static sizes: the elements at positions that are known."""
-    x = call.meta(call["self"])
-    sizes, strides, offset = call["size"], call["stride"], call["storage_offset"] or 0
-    if (
-        not all(isinstance(n, int) for n in (*x.shape, *sizes, *strides, offset))
-        or not x.is_contiguous()
-    ):
-        call.refuse("strides of a tensor whose sizes vary, or that is itself a view")
-    places = torch.as_strided(torch.arange(max(x.numel(), 1)), sizes, strides, offset)
-    table = call.program.constant(places.reshape(-1).clone(), "places")
-    return shaped(call, f"index_select(reshape({call('self')}, [{x.numel()}]), 0, {table})", sizes)
-
-
-@row("as_strided_scatter")
-def _as_strided_scatter(call):
-    """The same elements, written."""
-    x = call.meta(call["self"])
-    sizes, strides, offset = call["size"], call["stride"], call["storage_offset"] or 0
-    if (
-        not all(isinstance(n, int) for n in (*x.shape, *sizes, *strides, offset))
-        or not x.is_contiguous()
-    ):
-        call.refuse("strides of a tensor whose sizes vary, or that is itself a view")
-    places = torch.as_strided(torch.arange(max(x.numel(), 1)), sizes, strides, offset)
-    table = call.program.constant(places.reshape(-1).clone(), "places")
-    source = f"reshape({operand(call, call['src'], x.dtype)}, [{places.numel()}])"
-    return shaped(
-        call,
-        f"index_put(reshape({call('self')}, [{x.numel()}]), [{table}], {source})",
-        list(x.shape),
     )
 
 

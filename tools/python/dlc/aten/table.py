@@ -8,7 +8,9 @@ arguments and meaning."""
 
 #: "relu.default" -> row
 ROWS = {}
-#: Overloads tagged as core that have no row, and why. It may only shrink.
+#: Overloads of which `same` made the row.
+SAME = set()
+#: Overloads tagged as core, and others that are met, that have no row, and why. It may only shrink.
 WITHOUT = {}
 
 
@@ -32,10 +34,11 @@ def same(overloads, **renamed):
     arguments."""
     for overload in overloads.split():
         row(overload)(lambda call: call.same(renamed))
+        SAME.add(overload if "." in overload else overload + ".default")
 
 
 def without(reason, overloads):
-    """Core overloads that have no row, for this reason."""
+    """Overloads that have no row, for this reason."""
     for overload in overloads.split():
         WITHOUT[overload if "." in overload else overload + ".default"] = reason
 
