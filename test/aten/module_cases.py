@@ -8,6 +8,7 @@ import warnings
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TEST, "conformance"))
 import torch  # noqa: E402
+from torch import nn  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
 import dlc  # noqa: E402
@@ -37,6 +38,22 @@ def _compare(got, wanted, title):
         most = max(finite.max().item() if finite.numel() else 0.0, 1.0)
         if not far <= BOUND * most:
             raise Failure(f"{title}: {far:.1e} off PyTorch's, whose largest element is {most:.1e}")
+
+
+class Of(nn.Module):
+    """A module of a function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+class Of2(Of):
+    def forward(self, x, y):
+        return self.function(x, y)
 
 
 class Checks(Cases):
