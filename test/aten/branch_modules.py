@@ -30,6 +30,31 @@ def captured(x):
     return torch.cond(x.mean() > 0, lambda x: x + y, lambda x: x - y[:1], (x,)) + y
 
 
+def one_after_another(x):
+    for k in range(3):
+        x = torch.cond(x.sum() > k, lambda x: x * 0.5, lambda x: x + 1.5, (x,))
+    return x
+
+
+def checked(x):
+    torch._assert_async(x.sum() > -1e9, "the sum is too small")
+    return x * 2
+
+
+class Turns(nn.Module):
+    """A state says which branch runs."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(4)
+        self.even, self.odd = nn.Linear(4, 4), nn.LayerNorm(4)
+        self.register_buffer("turn", torch.zeros(()))
+
+    def forward(self, x):
+        self.turn += 1
+        return torch.cond(self.turn % 2 == 0, lambda x: self.even(x), lambda x: self.odd(x), (x,))
+
+
 def nested(x):
     def inner(x):
         return torch.cond(x[0, 0] > 0.5, lambda x: x * 5, lambda x: x.exp(), (x,))

@@ -42,6 +42,25 @@ def number_carried(x):
     return y[1] + y[0]
 
 
+def down(x):
+    """A number that becomes negative."""
+    y = while_loop(lambda i, y: i > -3, lambda i, y: (i - 1, y + i), (2, x.sin()))
+    return y[1] + y[0]
+
+
+def two_numbers(x):
+    """Each number needs the other of the step before."""
+    y = while_loop(
+        lambda i, j, y: i + j < 20, lambda i, j, y: (j + 1, i * 2, y + i - j), (1, 2, x.sin())
+    )
+    return y[2] * y[1] + y[0]
+
+
+def branch_in_map(x):
+    w = x.sum(0)
+    return mapped(lambda a: torch.cond(a.sum() > 0, lambda a: a + w, lambda a: a - w, (a,)), x)
+
+
 def captured_loop(x):
     weight = x.t() @ x
     y = while_loop(

@@ -35,6 +35,8 @@ def main():
         "two results": branches.two_results,
         "captured values": branches.captured,
         "a branch in a branch": branches.nested,
+        "branches one after another": branches.one_after_another,
+        "a check": branches.checked,
         "a result that nothing uses": branches.one_unused,
         "a condition of one dim": branches.rank_one,
         "sizes that differ": branches.sizes_differ,
@@ -46,6 +48,9 @@ def main():
         "carried values that need each other": loops.fibonacci,
         "a loop with captured values": loops.captured_loop,
         "a carried number": loops.number_carried,
+        "a number that becomes negative": loops.down,
+        "two numbers": loops.two_numbers,
+        "a branch in a map": loops.branch_in_map,
         "a loop in a branch": loops.loop_in_branch,
         "a branch in a loop": loops.branch_in_loop,
         "a loop in a loop": loops.loop_in_loop,
@@ -57,6 +62,7 @@ def main():
         "checkpoint": branches.checkpointed,
     }.items():
         checks.both(name, Of(function), rows(3, 5, 9), sized)
+    checks.exported("a branch on a state", branches.Turns(), rows(3)[:1])
     checks.both("scan of a cell", loops.Recurrent(), rows(3, 7), sized)
     checks.exported("scan of four steps", Of(loops.scanned), rows(4))
     checks.exported("scan of 200 steps", Of(loops.scanned), rows(200))
