@@ -130,7 +130,12 @@ def test_unknown_operator():
         y = torch.compile(lambda x: torch.linalg.eigvalsh(x @ x.T + 1) * 2, backend=backend)(x)
     expect(torch.allclose(y, torch.linalg.eigvalsh(x @ x.T + 1) * 2, atol=1e-5), True)
     said = [str(one.message) for one in found if one.category is dlc.CompileWarning]
-    expect(said, ["eager PyTorch runs torch.ops.aten._linalg_eigh: a factorization, which dlc does not have"])
+    expect(
+        said,
+        [
+            "eager PyTorch runs torch.ops.aten._linalg_eigh: a factorization, which dlc does not have"
+        ],
+    )
     expect([sum(piece is not None for piece in graph.models.values()) for graph in graphs], [2])
 
 

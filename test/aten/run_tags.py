@@ -72,7 +72,9 @@ def check_rows(cases, known, rows):
     other = versions()
     for name in sorted(rows):
         with cases.case(f"row {name}"):
-            if name not in known and name not in other:
+            # Packages register theirs when they are imported.
+            is_of_package = name.split("::")[0] in ("torchvision", "transformers")
+            if name not in known and name not in other and not is_of_package:
                 raise Failure(
                     "this PyTorch has no such overload, and versions.txt does not name it"
                 )

@@ -274,6 +274,10 @@ class Program:
         changed = {name for kind, name, _ in self.source.results if kind == "state"}
         seen = {}
         for node, (target, tensor) in self.source.weights.items():
+            for size, number in zip(node.meta["val"].shape, tensor.shape):
+                # Dynamo may have symbols for them.
+                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                    self.sizes.names.setdefault(size.node.expr, str(number))
             if target in changed:
                 self.scope.values[node] = self._state(target, tensor)
                 continue

@@ -123,6 +123,8 @@ def _slice(call):
         first = 0 if isinstance(start, int) and start == 0 else size - made if is_whole else None
         if first is None and not isinstance(start, int):
             first = start
+        if call.size(size).isdigit():
+            size = int(call.size(size))
         if first is not None:
             part = f"narrow({call('self')}, {dim}, {call.size(first)}, {call.size(made)})"
             if not isinstance(size, int) or call.program.most(made) <= size:
