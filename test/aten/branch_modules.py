@@ -149,3 +149,10 @@ def split_around(x):
     y = torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
     z = torch.linalg.eigvalsh(y @ y.t())
     return torch.cond(z.sum() > 3, lambda z: z * 2, lambda z: z / 2, (z,))
+
+
+def view_of_eager(x):
+    """Of two results that share memory, one is eager PyTorch's."""
+    p = torch.linalg.eigvalsh(x @ x.t())
+    q = p[None].expand(3, -1)
+    return p, q, q + 1

@@ -86,6 +86,7 @@ def main():
         checks.both("picked elements", Of(branches.picked), rows(3, 5), sized)
     checks.compiled("an unknown op in a branch", branches.unknown_inside, rows(3), "eigh")
     checks.compiled("pieces with branches", branches.split_around, rows(3, 5), "eigh")
+    checks.compiled("a view between pieces", branches.view_of_eager, rows(3, 5), "eigh")
     return checks.finish()
 
 

@@ -48,6 +48,17 @@ class Biased(nn.Module):
         return flex_attention(q, k, v, score_mod=score)
 
 
+class Packed(nn.Module):
+    """Sequences one after another, each of which sees itself. Their positions begin at 0."""
+
+    def forward(self, q, k, v):
+        places = torch.arange(q.shape[2]) % 7
+        starts = torch.diff(places, prepend=places[:1] - 1, dim=-1) != 1
+        sequence = starts.cumsum(-1)
+        mask = (sequence[:, None] == sequence) & (places[:, None] >= places)
+        return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
 def calls(*lengths, heads=2, keys=2):
     torch.manual_seed(1)
     return [
@@ -75,8 +86,9 @@ def main():
         "slopes of heads": Attention(lambda s, b, h, i, j: s - SLOPES[h] * (i - j).abs()),
         "capped scores": Attention(lambda s, b, h, i, j: (s / 20).tanh() * 20, _sliding),
         "a learnt bias": Biased(),
+        "packed sequences": Packed(),
     }.items():
-        checks.compiled(name, module, calls(16, 24))
+        checks.compiled(name, module, calls(16, 24), dynamic=None)
         sized = {name: {2: "T"} for name in "qkv"}
         checks.exported(name, module, calls(16, 24), sized)
         checks.exported(name + ", static", module, calls(16))

@@ -145,12 +145,13 @@ class PieceSource:
         self.is_single = isinstance(output, torch.fx.Node)
         self.output = [output] if self.is_single else list(output)
         bases = [_base(node) for node in self.output if isinstance(node, torch.fx.Node)]
-        #: results that share memory with others, which are made from what the model gives as
-        #: PyTorch makes them
+        #: results that share memory with others or with arguments, which are made from what the
+        #: model gives as PyTorch makes them
         self.views = {
             node
             for node in self.output
-            if isinstance(node, torch.fx.Node) and bases.count(_base(node)) > 1
+            if isinstance(node, torch.fx.Node)
+            and (bases.count(_base(node)) > 1 or _base(node).op == "placeholder")
         }
         given = [
             _base(node) if node in self.views else node

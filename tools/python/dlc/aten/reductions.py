@@ -83,11 +83,9 @@ def _vector_norm(call):
 
 @row("diff")
 def _diff(call):
-    return call.function(
-        "diff",
-        call("self"),
-        n=str(call["n"]),
-        dim=str(call["dim"]),
-        prepend=call.optional("prepend"),
-        append=call.optional("append"),
-    )
+    dtype = call.meta().dtype
+    given = (call["prepend"], call["self"], call["append"])
+    parts = [operand(call, part, dtype) for part in given if part is not None]
+    dim = call.dim()
+    text = parts[0] if len(parts) == 1 else call.emit(f"cat([{', '.join(parts)}], dim={dim})")
+    return call.function("diff", text, n=str(call["n"]), dim=str(dim))
