@@ -1,5 +1,5 @@
-"""Complex tensors as pairs, and the table of their rows. A complex tensor is a real one with a last dim of 2 in the text:
-the real parts and the imaginary ones."""
+"""Complex tensors as pairs, and the table of their rows. A complex tensor is a real one with a last
+dim of 2 in the text: the real parts and the imaginary ones."""
 
 import torch
 
