@@ -14,7 +14,7 @@ def _edges(call, text, dtype):
     if low != high:
         table = torch.linspace(float(low), float(high), bins + 1, dtype=dtype)
         return number_text(low), number_text(high), call.program.constant(table, "edges")
-    if low == high != 0 or call.is_empty(call["self"]):
+    if call.is_empty(call["self"]):
         lowest, highest = f"tensor({float(low) - 1})", f"tensor({float(high) + 1})"
     else:
         first, last = call.emit(f"min({text})", "first"), call.emit(f"max({text})", "last")

@@ -48,7 +48,7 @@ def _log_gamma(call):
     )
     far = f"{z} > 1e16"  # where the product overflows or the shift is lost
     found = call.emit(f"where({far}, {z} * (log({z}) - 1.0), {found})", "above")
-    part = call.emit(f"{x} - floor({x})", "part")
+    part = call.emit(f"{x} - round({x})", "part")
     sine = f"abs(sin({math.pi!r} * {part}))"
     pole = call.emit(f"({x} <= 0.0) & ({part} == 0.0)", "pole")
     below = call.emit(f"{math.log(math.pi)!r} - log({sine}) - {found}", "below")
@@ -66,7 +66,7 @@ def _digamma(call, x):
     terms = [b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
     tail = f"({_series(terms, square)}) * {square}"
     above = call.emit(f"log({high}) - 0.5 / {high} - {tail} - ({sums})", "above")
-    part = call.emit(f"{x} - floor({x})", "part")
+    part = call.emit(f"{x} - round({x})", "part")
     below = call.emit(f"{above} - {math.pi!r} / tan({math.pi!r} * {part})", "below")
     found = call.emit(f"where({x} < 0.5, {below}, {above})")
     # A pole has no sign but at 0.
@@ -84,7 +84,7 @@ def _trigamma(call, x):
     tail = f"({_series(list(_BERNOULLI), square)}) * {square} / {high}"
     above = f"1.0 / {high} + 0.5 * {square} + {tail} + {' + '.join(parts)}"
     above = call.emit(above, "above")
-    part = call.emit(f"{x} - floor({x})", "part")
+    part = call.emit(f"{x} - round({x})", "part")
     sine = call.emit(f"sin({math.pi!r} * {part})", "sine")
     return f"where({x} < 0.5, {math.pi**2!r} / ({sine} * {sine}) - {above}, {above})"
 
