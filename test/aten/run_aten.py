@@ -2,7 +2,7 @@
 """PyTorch's own graphs through dlc, on a current PyTorch: the files of tests beside this one, a
 sample of PyTorch's database at the overload, and some networks, each in a process of its own.
 
-  run_aten.py               all of them
+  run_aten.py               those of this commit's turn
   run_aten.py FILE...       these alone: modules backend tags opinfo networks ...
   run_aten.py --networks    every network of test/conformance/run_zoo.py, by both ways
   run_aten.py --opinfo      the whole database
@@ -18,8 +18,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 TIMEOUT = 1500
-#: Of the database, at each commit.
+#: A commit's share of the database, of the files that run on the emulated GPU, and of the networks.
 TURNS = 24
+IN_TURN = ("control", "complex", "flexible")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 
 
@@ -37,11 +38,18 @@ def commands():
     """The command of each file of tests."""
     python = os.path.join(ROOT, "test", "python")
     found = {name: [os.path.join(HERE, name + ".py")] for name in ("modules", "backend")}
-    for name in ("tags", "control", "complex", "flexible"):
+    for name in ("tags", *IN_TURN):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
     found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{turn() % TURNS}/{TURNS}"]
-    found["networks"] = [os.path.join(python, "run_modules.py"), *NETWORKS]
-    return {name: command for name, command in found.items() if os.path.exists(command[0])}
+    share = [network for i, network in enumerate(NETWORKS) if i % 3 == turn() % 3]
+    found["networks"] = [os.path.join(python, "run_modules.py"), *share]
+    return found
+
+
+def of_turn(known):
+    """The files that a commit runs."""
+    others = set(IN_TURN) - {IN_TURN[turn() % len(IN_TURN)]}
+    return [name for name in known if name not in others]
 
 
 def run(name, command):
@@ -84,16 +92,16 @@ def main():
     known, chosen = commands(), sys.argv[1:]
     if chosen == ["--networks"]:
         python = os.path.join(ROOT, "test", "python")
-        known = {
-            name: [os.path.join(python, f"run_{name}.py")] for name in ("modules", "torch_compile")
-        }
-        chosen = []
+        names = ("modules", "torch_compile")
+        known = {name: [os.path.join(python, f"run_{name}.py")] for name in names}
+        chosen = list(known)
     elif chosen == ["--opinfo"]:
-        known, chosen = {"opinfo": known["opinfo"][:1]}, []
+        known = {"opinfo": known["opinfo"][:1]}
+        chosen = list(known)
     if unknown := set(chosen) - set(known):
         sys.exit(f"no file of tests is called {unknown.pop()}; there are {', '.join(known)}")
     passed = failed = 0
-    for name in chosen or known:
+    for name in chosen or of_turn(known):
         good, bad = run(name, known[name])
         passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed")

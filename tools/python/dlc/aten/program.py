@@ -33,14 +33,10 @@ from . import (
 )  # noqa: F401  (they fill the table)
 from .call import Call, dtype_text, number_text
 from .failure import ExportFailure
+from .lines import used_lines
 from .sizes import Sizes, is_sure, plain
 from .table import ROWS, WITHOUT, name_of
-
-#: Words of the language that no value may be called by.
-KEYWORDS = set(
-    "and block bool const dim else false for forward if in include layout model none not or "
-    "sequential state step true weights while None True False".split()
-)
+from .tensors import KEYWORDS, ModuleTensors
 
 #: Calls that only check what PyTorch assumed of sizes and values. dlc checks what its kernels need
 #: when shapes are bound.
@@ -82,14 +78,9 @@ class Program:
     buffers that the module changes are kept from run to run."""
 
     def __init__(self, source, name, outputs=None, dims=None, keeps_states=True):
-        self.source, self.name, self.outputs, self.keeps_states = (
-            source,
-            name,
-            outputs,
-            keeps_states,
-        )
-        self.lines, self.declared, self.weights, self.states = [], [], {}, {}
-        self.taken, self.places, self.begins = set(KEYWORDS), set(), False
+        self.source, self.name, self.outputs = source, name, outputs
+        self.lines, self.taken = [], set(KEYWORDS)
+        self.tensors = ModuleTensors(self, keeps_states)
         self.checks, self.module = 0, ""
         #: the ranges of sizes that the data say, which no run checks
         self.natural = {}
@@ -104,6 +95,11 @@ class Program:
         self.input_names = {}
         #: (name, fake tensor) of the model's inputs and outputs, once `text` has run
         self.inputs, self.results = [], []
+
+    @property
+    def weights(self):
+        """The tensors of the model by name, once `text` has run."""
+        return self.tensors.weights
 
     # Names and lines.
 
@@ -193,7 +189,7 @@ class Program:
     def constant(self, tensor, wanted):
         """A tensor that the export has made, as a weight."""
         name = self.fresh(wanted)
-        self._declare(name, tensor)
+        self.tensors.declare(name, tensor)
         return name
 
     def counted(self, node, places):
@@ -211,7 +207,7 @@ class Program:
         """The size that the integer `text` says of the result of `node`, as a dim."""
         for symbol in node.meta.get("unbacked_bindings") or {}:
             if symbol not in self.sizes.names:
-                limits = self._limits(symbol)
+                limits = self.limits(symbol)
                 self.sizes.names[symbol] = self.emit(f"dim_of({text}{limits})", "number")
         return self.sizes.text(node.meta["val"].shape[0])
 
@@ -227,15 +223,15 @@ class Program:
         )
         for node in self.source.inputs:
             self._input(node, self.input_names[node.name])
-        self._weights()
+        self.tensors.read()
         self.run_nodes(graph)
         self._outputs()
-        body = _used_lines(
-            self.lines, {name for name, _ in self.results} | set(self.states.values()) | {"began"}
+        body = used_lines(
+            self.lines,
+            {name for name, _ in self.results} | set(self.tensors.states.values()) | {"began"},
         )
         words = set(re.findall(r"[A-Za-z_][\w.]*", "\n".join(body)))
-        self.declared = [(name, text) for name, text in self.declared if name in words]
-        self.weights = {name: tensor for name, tensor in self.weights.items() if name in words}
+        self.tensors.keep(words)
         for number, (name, _) in enumerate(self.inputs):
             if name not in words:
                 body.append(f"    _unused_{number} = {name}")
@@ -268,80 +264,6 @@ class Program:
         )
         most, least = _LARGEST if most is None else most, -_LARGEST if least is None else least
         return f", most={most}" + (f", least={least}" if least else "")
-
-    def _weights(self):
-        """Declares the tensors of the module that the graph reads; one that has two names once."""
-        changed = {name for kind, name, _ in self.source.results if kind == "state"}
-        seen = {}
-        for node, (target, tensor) in self.source.weights.items():
-            for size, number in zip(node.meta["val"].shape, tensor.shape):
-                # Dynamo may have symbols for them.
-                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
-                    self.sizes.names.setdefault(size.node.expr, str(number))
-            if target in changed:
-                self.scope.values[node] = self._state(target, tensor)
-                continue
-            if not node.users:
-                continue
-            is_real = type(tensor) in (torch.Tensor, torch.nn.Parameter)
-            key = (
-                (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
-                if is_real
-                else id(tensor)
-            )
-            if key not in seen or not tensor.numel():
-                seen[key] = self._weight_name(target)
-                self._declare(seen[key], tensor)
-            self.scope.values[node] = seen[key]
-
-    def _weight_name(self, target):
-        """The name in the module's state_dict, unless the language cannot have it."""
-        if target[0].isdigit() or target.split(".")[0] == "self":
-            target = "m_" + target
-        parts = target.split(".")
-        if (
-            not all(re.fullmatch(r"\w+", part) for part in parts)
-            or parts[0] in KEYWORDS
-            or parts[0][0].isdigit()
-            or (parts[0] in self.taken and parts[0] not in self.places)
-        ):
-            return self.fresh("w_" + target)
-        self.places.add(parts[0])
-        self.taken.add(parts[0])
-        return target
-
-    def _declare(self, name, tensor):
-        tensor = pairs.as_pairs(tensor)
-        dims = ", ".join(map(str, tensor.shape))
-        kind = "Parameter" if tensor.is_floating_point() else "Buffer"
-        comma = ", " if dims else ""
-        self.declared.append(
-            (name, f"{name}: {kind}({dims}{comma}dtype={dtype_text(tensor.dtype)})")
-        )
-        self.weights[name] = tensor
-
-    def _state(self, target, tensor):
-        """A buffer that the module changes is a state, which is zero at first: a buffer that is not
-        begins with its values."""
-        if not self.keeps_states:
-            raise ExportFailure(
-                f"forward changes the buffer '{target}'; states='keep' makes it a state of the model"
-            )
-        tensor = pairs.as_pairs(tensor)
-        name = self.fresh(target.replace(".", "_"))
-        self.declared.append(
-            (name, f"state {name}: {dtype_text(tensor.dtype)}[{','.join(map(str, tensor.shape))}]")
-        )
-        self.states[target] = name
-        if not tensor.numel() or not torch.any(tensor != 0):
-            return name
-        if "began" not in self.taken:
-            self.taken.add("began")
-            self.declared.append(("began", "state began: bool[]"))
-            self.begins = True
-        first = self.fresh(name + "_first")
-        self._declare(first, tensor)
-        return self.emit(f"where(began, {name}, {first})", name + "_now")
 
     # Nodes.
 
@@ -491,7 +413,7 @@ class Program:
         )
         for kind, target, node in self.source.results:
             if kind == "state":
-                self.line(f"{self.states[target]} = {self.value(node)}")
+                self.line(f"{self.tensors.states[target]} = {self.value(node)}")
             elif isinstance(node, torch.fx.Node):
                 self._output(
                     node,
@@ -501,7 +423,7 @@ class Program:
                         else self.input_names[target] + "_after"
                     ),
                 )
-        if self.begins:
+        if self.tensors.begins:
             self.line("began = tensor(true)")
 
     def _output(self, node, name):
@@ -533,7 +455,7 @@ class Program:
             "dl 1",
             *self._dims(),
             f"model {self.name} {{",
-            *(f"  {text}" for _, text in self.declared),
+            *(f"  {text}" for _, text in self.tensors.declared),
         ]
         inputs = ", ".join(self._port(*port, True) for port in self.inputs)
         outputs = ", ".join(self._port(*port, False) for port in self.results)
@@ -570,56 +492,6 @@ def _counted_range(node):
     if counts and all(isinstance(count, int) for count in counts):
         most = max(counts)
     return ValueRanges(0, most)
-
-
-def _used_lines(lines, wanted):
-    """Without the assignments that nothing reads: rows pass over some arguments of ops. A loop
-    keeps what it reads anywhere, for that may be of the step before."""
-    wanted, kept = set(wanted), []
-    for position in reversed(range(len(lines))):
-        line = lines[position]
-        if line.lstrip().startswith("#"):
-            if kept and not kept[-1].lstrip().startswith("#"):
-                kept.append(line)
-            continue
-        if line.strip() == "}":
-            wanted.update(_read_in_loop(lines, position))
-        if line.endswith("{") and [text.strip() for text in kept[-2:]] == ["}", "} else {"]:
-            del kept[-2:]  # no branch gives anything
-            continue
-        targets, text = _assigned(line)
-        is_check = any(target.startswith("_checked_") for target in targets)
-        if targets and wanted.isdisjoint(targets) and not is_check:
-            continue
-        wanted.update(_reads(text))
-        kept.append(line)
-    return kept[::-1]
-
-
-def _assigned(line):
-    """The names that a line assigns, and what it reads."""
-    names, sign, text = line.partition(" = ")
-    return (_words(names), text) if sign and "{" not in names else ([], line)
-
-
-def _words(text):
-    return re.findall(r"[A-Za-z_]\w*", text)
-
-
-def _reads(text):
-    """Names that a text may read: not those of functions and arguments, which a value may have."""
-    return re.findall(r"[A-Za-z_]\w*\b(?!\()(?!=[^=])", text)
-
-
-def _read_in_loop(lines, end):
-    """What a loop reads whose last line is `end`; nothing where that is the end of a branch."""
-    depth = lines[end][: -len(lines[end].lstrip())]
-    start = end - 1
-    while not (lines[start].startswith(depth) and lines[start][len(depth)] not in " }"):
-        start -= 1
-    if not lines[start].strip().startswith(("for ", "while ")):
-        return set()
-    return {word for line in lines[start:end] for word in _reads(_assigned(line)[1])}
 
 
 def _mentions(value, symbol):
