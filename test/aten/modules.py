@@ -3,6 +3,7 @@ PyTorch."""
 
 import collections
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -329,6 +330,26 @@ def test_text():
         with torch.no_grad():
             close(model(x), net(x))
         expect([value.name for value in (*model.inputs, *model.outputs)], ["x", "y"])
+
+
+def test_page():
+    """The program of docs/python.md that compiles a module."""
+    with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as source:
+        blocks = re.findall(r"^```python\n(.*?)^```", source.read(), re.M | re.S)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 4)
+
+        def forward(self, ids, mask):
+            return self.table(ids).masked_fill(mask.unsqueeze(-1), 0.0)
+
+    ids = torch.tensor([[1, 2, 9]])
+    names = {"dlc": dlc, "net": Net().eval(), "ids": ids, "mask": ids == 2}
+    exec(next(block for block in blocks if "(ids, mask)" in block), names)  # noqa: S102
+    with torch.no_grad():
+        close(names["logits"], names["net"](ids, names["mask"]))
 
 
 def test_what_is_refused():
