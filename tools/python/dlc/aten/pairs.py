@@ -4,7 +4,7 @@ dim of 2 in the text: the real parts and the imaginary ones."""
 import torch
 
 from .call import Call, dtype_text, number_text
-from .elementwise import operand
+from .rows.elementwise import operand
 from .table import name_of
 
 #: "mul.Tensor" -> row, for calls with a complex argument or result.

@@ -2,8 +2,8 @@
 
 import torch
 
-from .call import dtype_text, number_text
-from .table import row
+from ..call import dtype_text, number_text
+from ..table import row
 
 
 def _filled(call, value):

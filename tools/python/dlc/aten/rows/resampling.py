@@ -2,8 +2,8 @@
 
 import torch
 
-from .call import number_text
-from .table import row
+from ..call import number_text
+from ..table import row
 
 _MODES = {
     "nearest1d": "nearest",

@@ -3,10 +3,10 @@
 import torch
 
 from . import creation, indexing, reductions, shapes  # noqa: F401  (they fill the table)
-from .call import dtype_text, number_text
+from ..call import dtype_text, number_text
 from .elementwise import operand
-from .pairs import row
-from .table import ROWS, name_of
+from ..pairs import row
+from ..table import ROWS, name_of
 
 #: Rows that are right for pairs, once dims are counted from the front.
 _THROUGH = """

@@ -1,7 +1,7 @@
 """Rows of ops that put elements in order."""
 
-from .call import number_text
-from .table import row
+from ..call import number_text
+from ..table import row
 
 
 @row("sort", "sort.stable", "argsort", "argsort.stable", "msort")

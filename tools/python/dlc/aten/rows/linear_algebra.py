@@ -1,8 +1,8 @@
 """Rows of linear algebra."""
 
-from .call import number_text
+from ..call import number_text
 from .elementwise import operand
-from .table import row
+from ..table import row
 
 
 def _without_codes(call, positions, what="the error codes"):

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .table import row, same
+from ..table import row, same
 
 same(
     "avg_pool1d avg_pool2d avg_pool3d max_pool2d max_pool1d max_pool3d max_pool2d_with_indices "

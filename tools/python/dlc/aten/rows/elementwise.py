@@ -2,8 +2,8 @@
 
 import torch
 
-from .call import dtype_text, number_text
-from .table import row, same
+from ..call import dtype_text, number_text
+from ..table import row, same
 
 same(
     "abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc exp exp2 expm1 floor isinf isnan isfinite log "

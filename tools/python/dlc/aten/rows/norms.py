@@ -2,9 +2,9 @@
 
 import torch
 
-from .call import dtype_text, number_text
+from ..call import dtype_text, number_text
 from .elementwise import operand
-from .table import row, same
+from ..table import row, same
 
 same("rms_norm")
 

@@ -2,10 +2,10 @@
 
 import torch
 
-from .call import dtype_text, number_text
+from ..call import dtype_text, number_text
 from .elementwise import operand
 from .shapes import shaped
-from .table import row
+from ..table import row
 
 
 def _edges(call, text, dtype):

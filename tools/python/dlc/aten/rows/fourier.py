@@ -9,7 +9,7 @@ import math
 import torch
 
 from .complex import product
-from .pairs import row
+from ..pairs import row
 
 #: A transform of so many elements is one product; those of real numbers have half of the matrix.
 _ONE_PRODUCT, _ONE_REAL_PRODUCT = 256, 1024

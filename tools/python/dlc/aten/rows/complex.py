@@ -2,9 +2,9 @@
 
 import torch
 
-from .call import dtype_text
+from ..call import dtype_text
 from .elementwise import operand
-from .pairs import row
+from ..pairs import row
 
 
 @row("view_as_real", "view_as_real_copy")

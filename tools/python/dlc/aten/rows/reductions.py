@@ -1,8 +1,8 @@
 """Rows of ops that reduce dims, and that go along one."""
 
-from .call import dtype_text, number_text
+from ..call import dtype_text, number_text
 from .elementwise import operand
-from .table import row, same
+from ..table import row, same
 
 same(
     "amax amin argmax argmin all all.dim all.dims any any.dim any.dims max min logsumexp count_nonzero.dim_IntList count_nonzero cumsum cumprod "

@@ -1,7 +1,7 @@
 """Rows of tables whose rows indices name."""
 
-from .call import number_text
-from .table import row
+from ..call import number_text
+from ..table import row
 
 
 @row("embedding")

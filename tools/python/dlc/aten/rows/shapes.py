@@ -2,10 +2,10 @@
 
 import torch
 
-from .call import dtype_text
+from ..call import dtype_text
 from .elementwise import operand
-from .sizes import plain
-from .table import row, same
+from ..sizes import plain
+from ..table import row, same
 
 same(
     "permute transpose.int t unsqueeze squeeze squeeze.dim squeeze.dims flip roll diagonal diag_embed tril triu "

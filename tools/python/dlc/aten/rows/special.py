@@ -5,9 +5,9 @@ import math
 
 import torch
 
-from .call import dtype_text
+from ..call import dtype_text
 from .elementwise import operand
-from .table import row
+from ..table import row
 
 #: Bernoulli's numbers B2, B4, ...
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)

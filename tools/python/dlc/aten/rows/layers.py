@@ -2,9 +2,9 @@
 
 import torch
 
-from .call import dtype_text, number_text
+from ..call import dtype_text, number_text
 from .elementwise import operand
-from .table import row, same
+from ..table import row, same
 
 same(
     "mm bmm matmul mv dot kron conv1d conv2d conv3d "

@@ -2,10 +2,10 @@
 
 import torch
 
-from .call import dtype_text, number_text
+from ..call import dtype_text, number_text
 from .elementwise import operand
 from .shapes import shaped, subscript
-from .table import row, same
+from ..table import row, same
 
 same(
     "index_select index_add index_copy masked_scatter take_along_dim bucketize.Tensor searchsorted.Tensor "

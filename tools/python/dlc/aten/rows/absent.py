@@ -1,6 +1,6 @@
 """Overloads that have no row, and why. The list may only shrink."""
 
-from .table import without
+from ..table import without
 
 without(
     "draws random numbers; dlc's generator is a part of training, which is not there yet",
