@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// The dim that `function` of dims gives; null, reported, where one of them is counted or the model has
-/// too many dims.
+/// Returns the dim that `function` of dims gives. Reports an error and returns null where one of them
+/// is counted or the model has too many dims.
 AffineExpr ForwardLowering::computed(dl::SizeFunction function, ArrayRef<AffineExpr> dims,
                                      llvm::SMLoc loc) {
   SmallVector<Attribute> operands;
@@ -25,8 +25,8 @@ AffineExpr ForwardLowering::computed(dl::SizeFunction function, ArrayRef<AffineE
   return {};
 }
 
-/// Where in a dim of `size` a bound of a slice lies: a number or a dim, which counts from the end where
-/// it is negative. Null after an error.
+/// Returns the place of a slice's bound in a dim of `size`. The bound is a number or a dim; it counts
+/// from the end where it is negative. Returns null after an error.
 AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size) {
   AffineExpr place = bound.asDim(context);
   auto range = dl::rangeOf(place, dl::symbolRanges(module));
@@ -56,7 +56,7 @@ Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, cons
                                    llvm::SMLoc loc) {
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
   AffineExpr none = dl::constantDim(0, context);
-  // Between `least`, which is no more than x's size, and that.
+  // Limits a place to `least` below and to x's size above; `least` is at most that size.
   auto within = [&](AffineExpr place, AffineExpr least) {
     AffineExpr low = place ? computed(dl::SizeFunction::max, {place, least}, loc) : place;
     auto room =
@@ -71,7 +71,7 @@ Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, cons
   return last ? part(x, dim, first, last - first, loc) : Value();
 }
 
-/// Each `step`th index of a dim; x where there is no step.
+/// Takes each `step`th index of a dim. Returns x where the step is 1.
 Value ForwardLowering::everyOf(Value x, int64_t dim, std::optional<int64_t> step, llvm::SMLoc loc) {
   if (!x || step.value_or(1) == 1)
     return x;

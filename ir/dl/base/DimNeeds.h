@@ -38,8 +38,8 @@ struct DimNeed {
 /// `first`, where it is given, is the part's first index.
 bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module, Dim first = {});
 
-/// The first index that an op takes along its dim, and the one behind the last; null where it takes
-/// none.
+/// Returns the first index that an op takes along its dim, and the one after the last. Both are null
+/// where it takes none.
 std::pair<Dim, Dim> takenBy(SliceOp slice);
 std::pair<Dim, Dim> takenBy(SelectOp select);
 std::pair<Dim, Dim> takenBy(NarrowOp narrow);

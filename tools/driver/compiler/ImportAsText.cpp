@@ -120,8 +120,8 @@ int textOf(ImportedModel &model, const std::string &path, const std::string &wei
                                 : writeWeights(result.weights, changed, result.weightsFile);
 }
 
-/// Gives the ops of a text the names of modules that its comments tell, "# module layer1.0.conv1": such
-/// a comment is for the lines from it to the next one. The writer makes layers, blocks and loops of them.
+/// Names the ops of a text after the modules in its comments. "# module layer1.0.conv1" holds for the
+/// lines up to the next such comment. The writer makes layers, blocks and loops of these names.
 static void nameModules(ModuleOp module, StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)

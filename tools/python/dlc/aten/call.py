@@ -88,7 +88,7 @@ class Call:
     def get(self, name, default=None):
         return self.arguments.get(name, default)
 
-    # What is known of values.
+    # The types and sizes of values.
 
     def meta(self, value=None):
         """The fake tensor (or the number) of a node; that of the result without one."""
@@ -158,7 +158,7 @@ class Call:
         )
 
     def same(self, renamed=None):
-        """The function of the same name, called with the arguments that differ from their defaults."""
+        """Calls the function of the same name with the arguments that differ from their defaults."""
         texts, by_name = [], False
         for argument in self.schema.arguments:
             value = self.arguments[argument.name]
@@ -185,7 +185,8 @@ class Call:
 
     def function(self, name, *texts, **named):
         """A call's text; named arguments that are None are left out."""
-        return f"{name}({', '.join([*texts, *(f'{key}={text}' for key, text in named.items() if text is not None)])})"
+        by_name = [f"{key}={text}" for key, text in named.items() if text is not None]
+        return f"{name}({', '.join([*texts, *by_name])})"
 
     def refuse(self, why):
         raise ExportFailure(f"{self.name_in_torch()}: {why}")

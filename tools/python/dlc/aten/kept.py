@@ -47,7 +47,7 @@ def _fake_batched_nms(boxes, scores, idxs, iou_threshold):
     return boxes.new_empty(torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64)
 
 
-# What runs on real tensors, where an export follows the values of its example.
+# An export that follows the values of its example runs these on real tensors.
 
 
 def _real_recurrent(name):

@@ -51,7 +51,7 @@ CHECKS = {
     "aten::_linalg_check_errors",
 }
 
-#: A number that is read as a size is no larger.
+#: The largest number that is read as a size.
 _LARGEST = 2**31 - 1
 
 

@@ -14,26 +14,15 @@ same(
 
 @row("convolution", "_convolution", "convolution_overrideable")
 def _convolution(call):
-    rank = call.rank(call["input"]) - 2
-    if not call["transposed"]:
-        return call.function(
-            f"conv{rank}d",
-            call("input"),
-            call("weight"),
-            call("bias"),
-            stride=call("stride"),
-            padding=call("padding"),
-            dilation=call("dilation"),
-            groups=call("groups"),
-        )
+    rank, is_transposed = call.rank(call["input"]) - 2, call["transposed"]
     return call.function(
-        f"conv_transpose{rank}d",
+        f"conv_transpose{rank}d" if is_transposed else f"conv{rank}d",
         call("input"),
         call("weight"),
         call("bias"),
         stride=call("stride"),
         padding=call("padding"),
-        output_padding=call("output_padding"),
+        output_padding=call("output_padding") if is_transposed else None,
         groups=call("groups"),
         dilation=call("dilation"),
     )
@@ -136,7 +125,8 @@ def _attention(call):
     hidden = f"~any({call.text(mask)}, -1, keepdim=true)"
     if call.meta(mask).dtype != torch.bool:
         hidden = f'all({call.text(mask)} == float("-inf"), -1, keepdim=true)'
-    return f"where({call.emit(hidden, 'hidden')}, tensor(0.0, dtype={dtype_text(dtype)}), {call.emit(text)})"
+    none = f"tensor(0.0, dtype={dtype_text(dtype)})"
+    return call.function("where", call.emit(hidden, "hidden"), none, call.emit(text))
 
 
 def _state(call, name):

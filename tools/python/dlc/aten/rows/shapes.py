@@ -129,7 +129,7 @@ def _slice(call):
             part = f"narrow({call('self')}, {dim}, {call.size(first)}, {call.size(made)})"
             if not isinstance(size, int) or call.program.most(made) <= size:
                 return part
-            # What lies in the dim is taken, and a run compares its size.
+            # The part ends where the dim ends; a run compares its size with what PyTorch says.
             part = subscript(call, call("self"), dim, bounds(call, start, end, size, step))
             return f"expect_dims({part}, {call.sizes(call.shape(call.node))})"
     found = bounds(call, start, end, size, step)

@@ -32,36 +32,28 @@ def _resize(call):
     return shaped(call, flat if wanted == count else f"{flat}[:{wanted}]", sizes)
 
 
-@row("as_strided", "as_strided_copy")
-def _as_strided(call):
-    """Of static sizes: the elements at positions that are known."""
+def _places(call):
+    """The positions of a strided view in its tensor, row-major, as a constant; their number."""
     x = call.meta(call["self"])
     sizes, strides, offset = call["size"], call["stride"], call["storage_offset"] or 0
-    if (
-        not all(isinstance(n, int) for n in (*x.shape, *sizes, *strides, offset))
-        or not x.is_contiguous()
-    ):
+    numbers = (*x.shape, *sizes, *strides, offset)
+    if not all(isinstance(number, int) for number in numbers) or not x.is_contiguous():
         call.refuse("strides of a tensor whose sizes vary, or that is itself a view")
     places = torch.as_strided(torch.arange(max(x.numel(), 1)), sizes, strides, offset)
-    table = call.program.constant(places.reshape(-1).clone(), "places")
-    return shaped(call, f"index_select(reshape({call('self')}, [{x.numel()}]), 0, {table})", sizes)
+    return call.program.constant(places.reshape(-1).clone(), "places"), places.numel()
+
+
+@row("as_strided", "as_strided_copy")
+def _as_strided(call):
+    table, _ = _places(call)
+    flat = f"reshape({call('self')}, [{call.meta(call['self']).numel()}])"
+    return shaped(call, f"index_select({flat}, 0, {table})", call["size"])
 
 
 @row("as_strided_scatter")
 def _as_strided_scatter(call):
-    """The same elements, written."""
     x = call.meta(call["self"])
-    sizes, strides, offset = call["size"], call["stride"], call["storage_offset"] or 0
-    if (
-        not all(isinstance(n, int) for n in (*x.shape, *sizes, *strides, offset))
-        or not x.is_contiguous()
-    ):
-        call.refuse("strides of a tensor whose sizes vary, or that is itself a view")
-    places = torch.as_strided(torch.arange(max(x.numel(), 1)), sizes, strides, offset)
-    table = call.program.constant(places.reshape(-1).clone(), "places")
-    source = f"reshape({operand(call, call['src'], x.dtype)}, [{places.numel()}])"
-    return shaped(
-        call,
-        f"index_put(reshape({call('self')}, [{x.numel()}]), [{table}], {source})",
-        list(x.shape),
-    )
+    table, count = _places(call)
+    source = f"reshape({operand(call, call['src'], x.dtype)}, [{count}])"
+    flat = f"reshape({call('self')}, [{x.numel()}])"
+    return shaped(call, f"index_put({flat}, [{table}], {source})", list(x.shape))
