@@ -108,7 +108,7 @@ Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
 
 //===- Blocks -------------------------------------------------------------------------------------===//
 
-bool ForwardLowering::checkInput(const Port &port, const Item &item, const Instance &instance) {
+bool ForwardLowering::checkInput(const Port &port, Item &item, const Instance &instance) {
   if (item.isPoison() || port.type.dtype.name.empty())
     return true;
   if (item.is<Item::None>() && port.defaultValue)
@@ -116,8 +116,12 @@ bool ForwardLowering::checkInput(const Port &port, const Item &item, const Insta
   RankedTensorType declared = portType(port, *this, model.symbols, diagnostics, context);
   if (!declared)
     return false;
-  if (item.isTensor() && dl::sameShapeAndElement(item.tensorType(), declared))
+  if (Value value = item.isTensor() ? emitter.asDeclared(diagnostics.translate(item.loc),
+                                                         item.as<Value>(), declared)
+                                    : Value()) {
+    item = {value, item.loc};
     return true;
+  }
   diagnostics.error(port.name.loc)
       << "input " << quote(port.name.name) << " of " << quote(instance.path) << " is "
       << (item.isTensor() ? dl::text(item.as<Value>()) : describe(item, diagnostics.module))

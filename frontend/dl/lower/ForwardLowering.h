@@ -199,7 +199,7 @@ private:
                   llvm::SmallVectorImpl<const PassedArgument *> &bound);
   /// Gives the inputs their values, in the frame of the block.
   bool assignInputs(const Instance &instance, llvm::ArrayRef<const PassedArgument *> bound);
-  bool checkInput(const Port &port, const Item &item, const Instance &instance);
+  bool checkInput(const Port &port, Item &item, const Instance &instance);
   Item unknownCallee(const CallExpr &expr, llvm::StringRef name);
   void noteCall(const CallExpr &expr, Layer &layer, const Item &result);
   /// The tensors of floats in `item`, cast to `dtype`.

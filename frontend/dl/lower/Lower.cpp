@@ -128,8 +128,10 @@ void ForwardLowering::setState(State &state, const Item &item, llvm::SMLoc loc) 
   }
   if (item.isPoison() || !state.type)
     return;
-  if (item.isTensor() && dl::sameShapeAndElement(item.tensorType(), state.type)) {
-    state.value = item.as<Value>();
+  if (Value value = item.isTensor() ? emitter.asDeclared(diagnostics.translate(loc),
+                                                         item.as<Value>(), state.type)
+                                    : Value()) {
+    state.value = value;
     return;
   }
   diagnostics.error(loc)
@@ -176,16 +178,15 @@ Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool
     if (!dim && position < found.size())
       dims[position] = found[position];
   declared = dl::makeTensor(dims, declared.getElementType());
-  if (!dl::sameShapeAndElement(item.tensorType(), declared)) {
-    diagnostics.error(binding->loc)
-            .append("output ", quote(port.name.name), " is ", dl::text(item.as<Value>()),
-                    ", declared as ", dl::text(declared, diagnostics.module),
-                    "; change one of them")
-            .attachNote(diagnostics.translate(port.name.loc))
-        << "declared here";
-    return poison(port.name.loc);
-  }
-  return item;
+  if (Value value =
+          emitter.asDeclared(diagnostics.translate(binding->loc), item.as<Value>(), declared))
+    return {value, item.loc};
+  diagnostics.error(binding->loc)
+          .append("output ", quote(port.name.name), " is ", dl::text(item.as<Value>()),
+                  ", declared as ", dl::text(declared, diagnostics.module), "; change one of them")
+          .attachNote(diagnostics.translate(port.name.loc))
+      << "declared here";
+  return poison(port.name.loc);
 }
 
 void ForwardLowering::run(CountedSizes &counted) {

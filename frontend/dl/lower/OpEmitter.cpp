@@ -617,6 +617,25 @@ bool OpEmitter::accepts(Location loc, StringRef op, ArrayRef<Value> operands,
   return made != nullptr;
 }
 
+Value OpEmitter::asDeclared(Location loc, Value x, RankedTensorType type) {
+  auto own = cast<RankedTensorType>(x.getType());
+  if (dl::sameShapeAndElement(own, type))
+    return x;
+  if (own.getRank() != type.getRank() || own.getElementType() != type.getElementType())
+    return {};
+  llvm::SmallBitVector computed = dl::computedSymbols(module);
+  dl::Dims dims = dl::getDims(type);
+  for (auto [declared, found] : llvm::zip_equal(dims, dl::getDims(own)))
+    if (declared != found &&
+        (isCounted(declared) || isCounted(found) || !dl::mentions({declared, found}, computed) ||
+         !dl::canBeEqual(x, declared, found)))
+      return {};
+  NamedAttribute expected =
+      builder.getNamedAttr("dims", AffineMapAttr::get(dl::dimsMap(dims, builder.getContext())));
+  Operation *op = create(loc, dl::ExpectDimsOp::getOperationName(), x, expected);
+  return op ? op->getResult(0) : Value();
+}
+
 Value OpEmitter::reshape(Location loc, Value x, ArrayRef<AffineExpr> dims) {
   NamedAttribute shape =
       builder.getNamedAttr("shape", AffineMapAttr::get(dl::dimsMap(dims, builder.getContext())));

@@ -33,6 +33,11 @@ public:
   /// The elements of `x` under other dims.
   mlir::Value reshape(mlir::Location loc, mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> dims);
 
+  /// `x` as a value that is declared to be `type`: x itself where it is, and where they differ in dims that the model
+  /// computes (#dl.derived, or read) and that may be equal, x under the declared dims, which are compared as it runs. Null
+  /// for any other difference.
+  mlir::Value asDeclared(mlir::Location loc, mlir::Value x, mlir::RankedTensorType type);
+
   /// Ends `function`: its results are `results` and, behind the outputs and before states, the counts of counted symbols
   /// (#dl.symbol), named as the symbols.
   void finish(mlir::func::FuncOp function, mlir::Location loc,

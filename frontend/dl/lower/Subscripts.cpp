@@ -4,6 +4,7 @@
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DimNeeds.h"
+#include "ir/dl/base/ModuleSymbols.h"
 
 using namespace mlir;
 
@@ -59,10 +60,9 @@ Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, cons
   // Limits a place to `least` below and to x's size above; `least` is at most that size.
   auto within = [&](AffineExpr place, AffineExpr least) {
     AffineExpr low = place ? computed(dl::SizeFunction::max, {place, least}, loc) : place;
-    auto room =
-        low ? dl::rangeOf(dl::normalize(size - place), dl::symbolRanges(module)) : std::nullopt;
-    bool isBelow = room && room->min >= 0;
-    return low && !isBelow ? computed(dl::SizeFunction::min, {low, size}, loc) : low;
+    return low && !dl::isAtMost(place, size, module)
+               ? computed(dl::SizeFunction::min, {low, size}, loc)
+               : low;
   };
   AffineExpr first = start.is<Item::None>() ? none : within(placeOf(start, size), none);
   if (!first)

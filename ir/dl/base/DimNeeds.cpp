@@ -157,7 +157,7 @@ std::string describe(Operation *op, const DimNeed &need) {
   std::string name = op->getName().stripDialect().str(), type = text(need.tensor);
   if (need.left)
     return (isa<ReshapeOp>(op) ? "reshape of " + type + " to " + text(op->getResult(0)) + " needs "
-                               : "") +
+                               : type + ", expected to be " + text(op->getResult(0)) + ", needs ") +
            text(need.left, op) + " and " + text(need.right, op) + " to be equal";
   if (need.tensor.getDefiningOp() == op)
     return name + " gives " + type + ", where " + text(need.size, op) + " must be " +

@@ -16,6 +16,54 @@ SmallVector<SymbolAttr> symbolsOf(ModuleOp module) {
   return list ? llvm::to_vector(list.getAsRange<SymbolAttr>()) : SmallVector<SymbolAttr>();
 }
 
+/// Returns c of `expr` = c * symbol + rest, where rest has no `symbol`; nothing where there is none.
+static std::optional<int64_t> coefficientOf(AffineExpr expr, unsigned symbol, unsigned count) {
+  SmallVector<AffineExpr> zero, one;
+  for (unsigned i = 0; i < count; ++i) {
+    AffineExpr own = getAffineSymbolExpr(i, expr.getContext());
+    zero.push_back(i == symbol ? constantDim(0, expr.getContext()) : own);
+    one.push_back(i == symbol ? constantDim(1, expr.getContext()) : own);
+  }
+  AffineExpr rest = normalize(expr.replaceSymbols(zero));
+  auto factor = asConstant(normalize(expr.replaceSymbols(one) - rest));
+  AffineExpr own = getAffineSymbolExpr(symbol, expr.getContext());
+  return factor && normalize(rest + own * *factor) == expr ? factor : std::nullopt;
+}
+
+/// Whether `expr` is 0 or more. `depth` symbols may be replaced by a bound of theirs.
+static bool isNotNegative(AffineExpr expr, ArrayRef<SymbolAttr> symbols, ArrayRef<Range> ranges,
+                          unsigned depth) {
+  auto range = rangeOf(expr, ranges);
+  if (range && range->min >= 0)
+    return true;
+  for (unsigned position = 0; depth > 0 && position < symbols.size(); ++position) {
+    DerivedAttr derived = symbols[position].getDerived();
+    if (!derived || !expr.isFunctionOfSymbol(position))
+      continue;
+    bool isMin = derived.getFunction() == SizeFunction::min;
+    auto factor = isMin || derived.getFunction() == SizeFunction::max
+                      ? coefficientOf(expr, position, symbols.size())
+                      : std::nullopt;
+    if (!factor || (*factor < 0) != isMin)
+      continue;
+    for (Attribute operand : derived.getOperands()) {
+      auto bound = dyn_cast<AffineMapAttr>(operand);
+      if (!bound)
+        continue;
+      AffineExpr own = getAffineSymbolExpr(position, expr.getContext());
+      AffineExpr least = normalize(expr + (bound.getValue().getResult(0) - own) * *factor);
+      if (isNotNegative(least, symbols, ranges, depth - 1))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool isAtMost(AffineExpr a, AffineExpr b, ModuleOp module) {
+  constexpr unsigned kMostBounds = 4; // of a chain such as min(min(N, 8), M)
+  return isNotNegative(normalize(b - a), symbolsOf(module), symbolRanges(module), kMostBounds);
+}
+
 RankedTensorType replaceSymbols(RankedTensorType type, ArrayRef<AffineExpr> by) {
   Dims dims = getDims(type);
   for (AffineExpr &dim : dims)

@@ -11,6 +11,10 @@ namespace dlc::dl {
 /// The entries of `dl.symbols`; none where the module has no such attribute.
 llvm::SmallVector<SymbolAttr> symbolsOf(mlir::ModuleOp module);
 
+/// Whether `a` is at most `b` for all sizes that the symbols of `module` take: by their ranges, and
+/// because min(p, q) is at most p and at most q, and max(p, q) at least p and at least q.
+bool isAtMost(mlir::AffineExpr a, mlir::AffineExpr b, mlir::ModuleOp module);
+
 /// `type` with `by[i]` in the place of symbol i.
 mlir::RankedTensorType replaceSymbols(mlir::RankedTensorType type,
                                       llvm::ArrayRef<mlir::AffineExpr> by);
