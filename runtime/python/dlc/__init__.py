@@ -9,7 +9,7 @@ from ._runtime import version as __version__
 from .errors import Code, CompileError, CompileWarning, CopyWarning, Error
 from .model import KernelTime, Model, Value, load
 
-__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Error", "KernelTime", "Model", "Value", "compile", "load"]
+__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime", "Model", "Value", "compile", "load"]
 
 
 def __getattr__(name):
@@ -17,4 +17,7 @@ def __getattr__(name):
     if name == "compile":
         from .compiler import compile
         return compile
+    if name == "Decoder":
+        from .decoder import Decoder
+        return Decoder
     raise AttributeError(f"module 'dlc' has no attribute '{name}'")
