@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from . import held, kept, source, weights
+from . import functional, held, kept, source, weights
 from .dynamic import DynamicShapes
 from .failure import ExportFailure
 from .program import Program
@@ -72,6 +72,8 @@ def _quiet():
 
 def _decomposed(program):
     held.adopt(program)
+    if functional.make_functional(program):
+        return program
     try:
         with held.apart(program) as restore:
             return restore(program.run_decompositions(decompositions()))
