@@ -98,6 +98,31 @@ def test_attention():
     quiet(compare, Attention().eval(), torch.randn(2, 5, 16), backend=need())
 
 
+def test_fused_layers():
+    """The layers that PyTorch fuses in evaluation mode, with each of their masks."""
+    x, causal = torch.randn(2, 6, 16), torch.triu(torch.full((6, 6), -torch.inf), 1)
+    padding = torch.zeros(2, 6).masked_fill(torch.arange(6) >= torch.tensor([[4], [6]]), -torch.inf)
+    for number in range(8):
+        layer = torch.nn.TransformerEncoderLayer(
+            *(16, 4, 32),
+            batch_first=True,
+            norm_first=number % 2 == 1,
+            activation="gelu" if number < 4 else "relu",
+        )
+        masks = {"src_mask": causal if number % 4 > 1 else None}
+        masks["src_key_padding_mask"] = padding if number in (1, 3, 4) else None
+
+        def net(x, layer=layer.eval(), masks=masks):
+            return layer(x, **masks)
+
+        quiet(compare, net, x, backend=need())
+    attention = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    with torch.no_grad():
+        found = quiet(torch.compile(attention, backend=need()), x, x, x)
+        for one, wanted in zip(found, attention(x, x, x), strict=True):
+            expect(torch.allclose(one, wanted, rtol=1e-4, atol=1e-5), True)
+
+
 def test_inference_mode():
     backend, net, x = need(), Net().eval(), torch.randn(2, 1, 8, 8)
     with torch.inference_mode():

@@ -188,6 +188,7 @@ def compile(
     device: str = "auto",
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     outputs: Sequence[str] | None = None,
+    dynamo: bool | None = None,
     shapes: Shapes | None = None,
     min_shapes: Shapes | None = None,
     max_shapes: Shapes | None = None,
@@ -220,6 +221,7 @@ def compile(
     device       where it is loaded: "cpu", "cuda", "cuda:1", or "auto": cuda where it is usable
     dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}
     outputs      names for a module's results
+    dynamo       chose one of PyTorch's ONNX exporters in older versions of dlc; a module goes by torch.export whatever it is
     shapes       shapes of inputs, {"x": (8, 3, 224, 224)}: the symbolic dims that they give become numbers; min_shapes and max_shapes
                  narrow their ranges, opt_shapes are those to be fast for
     weights      safetensors or npz files instead of those that a .dl names, or arrays by name
@@ -229,7 +231,7 @@ def compile(
     model, precision, max_error, error_metric, io, keep_f32, quantize, group, calib, calib_method, calib_batch, report, plans and
     dump_dir are those of `dlc compile --help`; calib may be arrays by name. The other options are those of dlc.load. Raises
     dlc.CompileError with all that is wrong with the model; what is only remarkable is a dlc.CompileWarning."""
-    options = {name: value for name, value in locals().items() if name not in ("source", "output", "target", "device", "load_options")}
+    options = {name: value for name, value in locals().items() if name not in ("source", "output", "target", "device", "dynamo", "load_options")}
     targets = target or _default_target(device)
     with tempfile.TemporaryDirectory(prefix="dlc-") as folder:
         path, rename = _source_path(source, options, folder)

@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from . import functional, held, kept, source, weights
+from . import encoder, functional, held, kept, source, weights
 from .dynamic import DynamicShapes
 from .failure import ExportFailure
 from .program import Program
@@ -34,7 +34,7 @@ def decompositions():
 
 def decompositions_of_aot():
     """The same for AOTAutograd."""
-    table = torch._decomp.core_aten_decompositions()
+    table = {**torch._decomp.core_aten_decompositions(), **encoder.DECOMPOSITIONS}
     return {
         overload: function for overload, function in table.items() if name_of(overload) not in ROWS
     }

@@ -9,6 +9,7 @@ import torch
 from .program import is_check
 from .table import ROWS, name_of
 
+
 def make_functional(program):
     """Replaces ops in place by those that give a new tensor. Returns whether the program has rows
     for all of its ops and writes no tensor now; otherwise it is as it was."""
