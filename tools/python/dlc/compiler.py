@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _runtime
@@ -180,6 +180,30 @@ def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str
     with open(path, "wb") as out:
         out.write(data)
     return path, {path: name}
+
+
+def register_op(name: str, function: Callable[..., str | Sequence[str]] | str | Sequence[str] | None = None) -> Any:
+    """Registers how dlc writes an op of PyTorch that it does not know, such as a torch.library.custom_op.
+
+    name         "mylib::twice", or with its overload "mylib::twice.default", which is the one that is meant without
+    function     returns the text of an expression in dlc's language, or a tuple of texts for an op of several results. Its arguments are
+                 those of the op. A tensor is a text that names it, a list of tensors a list of such texts; a size that varies is
+                 a text, and a dtype is one ("f32"). Numbers, strings, None and lists of these are themselves. The new
+                 value of an argument that the op changes is a result, too, after the others. Instead of a function it may be
+                 a text, or a tuple of texts, with the names of the op's arguments: "x * factor".
+
+    Without `function` it is a decorator. A later registration of the same op replaces the first."""
+    if function is None:
+        def declare(made: Any) -> Any:
+            register_op(name, made)
+            return made
+        return declare
+    from . import torch_export
+    if not torch_export.has_programs():
+        raise Error("register_op needs PyTorch 2.5 or newer", Code.UNSUPPORTED)
+    from .aten import registered
+    registered.register_op(name, function)
+    return None
 
 
 def _default_target(device: str) -> str:

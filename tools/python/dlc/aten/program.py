@@ -35,7 +35,7 @@ from .call import Call, dtype_text, number_text
 from .failure import ExportFailure
 from .lines import used_lines
 from .sizes import Sizes, is_sure, plain
-from .table import ROWS, WITHOUT, name_of
+from .table import ROWS, name_of, why_none
 from .tensors import KEYWORDS, ModuleTensors
 
 #: Calls that only check what PyTorch assumed of sizes and values. dlc checks what its kernels need
@@ -330,9 +330,8 @@ class Program:
         name = name_of(node.target)
         is_complex = pairs.takes_pairs(node)
         if name not in ROWS and not is_complex:
-            reason = WITHOUT.get(name, "dlc has no row for it")
             raise ExportFailure(
-                f"torch.ops.{schema.name.replace('::', '.')}.{node.target._overloadname}: {reason}{_where(node)}",
+                f"torch.ops.{schema.name.replace('::', '.')}.{node.target._overloadname}: {why_none(name)}{_where(node)}",
                 node,
             )
         try:
@@ -464,21 +463,21 @@ class Program:
     def _dims(self):
         for symbol, name in self.sizes.names.items():
             if (
-                not str(symbol).startswith("s")
-                or "." in name
-                or not any(_mentions(value, symbol) for _, value in self.inputs)
+                str(symbol).startswith("s")
+                and "." not in name
+                and any(_mentions(value, symbol) for _, value in self.inputs)
             ):
-                continue
-            found = self.source.ranges.get(symbol)
-            least = _finite(found.lower) if found is not None else None
-            most = _finite(found.upper) if found is not None else None
-            least = 1 if least is None else least
-            limits = (
-                f" = {max(least, 0)}..{most}"
-                if most is not None
-                else f" = {least}..65536" if least > 1 else ""
-            )
-            yield f"dim {name}{limits}"
+                yield self.dim_line(symbol, name)
+
+    def dim_line(self, symbol, name):
+        """The declaration of a dim."""
+        found = self.source.ranges.get(symbol)
+        least = _finite(found.lower) if found is not None else None
+        most = _finite(found.upper) if found is not None else None
+        least = 1 if least is None else least
+        if most is not None:
+            return f"dim {name} = {max(least, 0)}..{most}"
+        return f"dim {name} = {least}..65536" if least > 1 else f"dim {name}"
 
 
 def _counted_range(node):
