@@ -21,7 +21,7 @@ TIMEOUT = 1500
 #: A commit's share of the database, of the files that run on the emulated GPU, and of the networks.
 TURNS = 24
 #: Files that every commit runs.
-OWN = ("modules", "own_ops", "backend")
+OWN = ("modules", "own_ops", "subclass_tensors", "backend")
 IN_TURN = ("control", "complex", "flexible")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 

@@ -10,8 +10,9 @@ from torch._dynamo.exc import UserError
 from torch._functorch import config as functorch
 from torch.fx.experimental import _config as symbolic_config
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.utils import _pytree as pytree
 
-from . import kept, source, weights
+from . import kept, source, subclasses, weights
 from .dynamic import DynamicShapes
 from .failure import ExportFailure
 from .program import Program
@@ -39,13 +40,17 @@ def decompositions_of_aot():
 def exported_program(module, structure, shapes=None):
     """The functional program of a module in evaluation mode; `structure`: of its arguments;
     `shapes`: a DynamicShapes."""
+    subclasses.check(
+        module, structure.labels, pytree.tree_leaves((structure.args, structure.named))
+    )
     was_training = module.training
     module.eval()
     try:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
-            with kept.whole():
+            with kept.whole(), subclasses.packed(module):
                 program = _traced(module, structure, shapes)
+                structure.parts = subclasses.names_of_parts(module)
             return _decomposed(program)
     finally:
         module.train(was_training)
@@ -162,7 +167,7 @@ def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True
     name = re.sub(r"\W", "_", type(module).__name__)
     results = [*(outputs or ()), *structure.outputs[len(outputs or ()) :]]
     made = Program(
-        source.of_export(program, names or structure.labels),
+        source.of_export(program, names or structure.labels, structure.parts),
         name,
         results,
         symbols_of(program, shapes),

@@ -24,6 +24,7 @@ from .rows import (
     norms,
     order,
     pooling,
+    quantized,
     reductions,
     resampling,
     scattering,
