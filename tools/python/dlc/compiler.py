@@ -120,11 +120,18 @@ def _export_torch(source: Any, options: dict[str, Any], folder: str) -> str:
         states = options.pop("states")
         if states not in (None, "keep", "refuse"):
             raise Error(f"states of a torch.nn.Module are 'keep' or 'refuse', got {states!r}", Code.USAGE)
+        dynamic = options["dynamic"]
+        if isinstance(dynamic, str) and dynamic != "auto":
+            raise Error(f'dynamic is {dynamic!r}; expected "auto", or names of dims by input: {{"x": {{0: "N"}}}}', Code.USAGE)
         try:
             path, options["structure"] = export.write(source, example, folder, options.pop("outputs"), options.pop("dynamic"), states != "refuse")
         except ExportFailure as failure:
             raise Error(str(failure), Code.UNSUPPORTED) from None
+        if options["structure"].remark:
+            warnings.warn(options["structure"].remark, CompileWarning, stacklevel=4)
         return path
+    if isinstance(options["dynamic"], str):
+        raise Error("dynamic='auto' needs torch.export, of PyTorch 2.6 or newer", Code.UNSUPPORTED)
     inputs = torch_export.named_inputs(source, example)
     path = torch_export.export_onnx(source, inputs, folder, options.pop("outputs"), options.pop("dynamic"),
                                     torch_export.has_dynamo() if dynamo is None else dynamo)
@@ -217,7 +224,7 @@ def compile(
     output: Path | None = None,
     target: str | Sequence[str] | None = None,
     device: str = "auto",
-    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    dynamic: Mapping[str, Mapping[int, str]] | str | None = None,
     outputs: Sequence[str] | None = None,
     dynamo: bool | None = None,
     shapes: Shapes | None = None,
@@ -250,7 +257,7 @@ def compile(
     output       file to keep, for dlc.load and `dlc run`; without it the model lives in this process alone
     target       "cpu", "cuda", and GPUs such as "sm_90a" whose kernels are compiled now. Default: what `device` needs
     device       where it is loaded: "cpu", "cuda", "cuda:1", or "auto": cuda where it is usable
-    dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}
+    dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}; "auto": all those that PyTorch does not make numbers
     outputs      names for a module's results
     dynamo       take PyTorch's exporter over torch.export (True) or the tracing one (False). Default: the first where it is there
     shapes       shapes of inputs, {"x": (8, 3, 224, 224)}: the symbolic dims that they give become numbers; min_shapes and max_shapes

@@ -13,7 +13,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree as pytree
 
 from . import kept, source, subclasses, weights
-from .dynamic import DynamicShapes
+from .dynamic import AutoShapes, DynamicShapes
 from .failure import ExportFailure
 from .program import Program
 from .structure import Structure
@@ -49,6 +49,10 @@ def exported_program(module, structure, shapes=None):
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             with kept.whole(), subclasses.packed(module):
+                if shapes:
+                    shapes.settle(
+                        lambda: leaves_of(_traced(module, structure, shapes, _OF_NUMBERS))
+                    )
                 program = _traced(module, structure, shapes)
                 structure.parts = subclasses.names_of_parts(module)
             return _decomposed(program)
@@ -67,12 +71,14 @@ def _decomposed(program):
 #: whether the example decides where the data decide what the module's Python does. A run then checks
 #: that its own data decide alike.
 _WAYS = ((True, False), (False, False), (True, True), (False, True))
+#: Those in which 0 and 1 are not like other sizes.
+_OF_NUMBERS = tuple(way for way in _WAYS if not way[0])
 
 
-def _traced(module, structure, shapes):
+def _traced(module, structure, shapes, ways=_WAYS):
     """torch.export's program, with the ranges of dims that PyTorch finds."""
     failures = []
-    for is_oblivious, follows_example in _WAYS:
+    for is_oblivious, follows_example in ways:
         if follows_example and not any(
             isinstance(one, GuardOnDataDependentSymNode) for one in failures
         ):
@@ -132,23 +138,8 @@ def _explained(message):
 
 def symbols_of(program, shapes):
     """The names of dims by sympy symbol, as the caller chose them."""
-    found = {}
-    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
-    users = [
-        placeholders.get(spec.arg.name)
-        for spec in program.graph_signature.input_specs
-        if spec.kind.name == "USER_INPUT"
-    ]
-    values = [node.meta.get("val") if node is not None else None for node in users]
-    for value, dims in zip(values, shapes.leaves if shapes else []):
-        for dim, symbol in dims.items():
-            size = value.shape[dim]
-            if isinstance(size, int):
-                raise ExportFailure(
-                    f"PyTorch made {symbol} the number {size}: the module needs it to be so"
-                )
-            if size.node.expr.is_Symbol:
-                found[size.node.expr] = symbol
+    values = leaves_of(program)
+    found = shapes.symbols(values) if shapes else {}
     for value in values:
         for size in value.shape if isinstance(value, torch.Tensor) else ():
             for symbol in size.node.expr.free_symbols if not isinstance(size, int) else ():
@@ -156,12 +147,25 @@ def symbols_of(program, shapes):
     return found
 
 
+def leaves_of(program):
+    """The fake tensors, numbers and constants that are the arguments of a program."""
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    users = [
+        placeholders.get(spec.arg.name)
+        for spec in program.graph_signature.input_specs
+        if spec.kind.name == "USER_INPUT"
+    ]
+    return [node.meta.get("val") if node is not None else None for node in users]
+
+
 def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True, names=None):
     """Writes NAME.dl and NAME.safetensors of a module into `folder`. The path of the first, and the
     Structure of its arguments and results. `names` are those of the inputs, by place; without them
     they are those of forward's parameters."""
     structure = Structure(module, example)
-    shapes = DynamicShapes(structure, dynamic) if dynamic else None
+    shapes = None
+    if dynamic:
+        shapes = AutoShapes(structure) if dynamic == "auto" else DynamicShapes(structure, dynamic)
     program = exported_program(module, structure, shapes)
     structure.of_results(program)
     name = re.sub(r"\W", "_", type(module).__name__)
@@ -174,6 +178,7 @@ def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True
         keeps_states,
     )
     text = made.text()
+    structure.remark = shapes.remark() if dynamic == "auto" else None
     structure.changed = [made.input_names[target] for target in structure.changed]
     path = os.path.join(folder, name + ".dl")
     if made.weights:

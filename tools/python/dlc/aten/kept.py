@@ -31,6 +31,7 @@ _LIBRARY.define(
 
 def _fake_recurrent(input, hx, params, lengths, num_layers, bidirectional, batch_first):
     hidden = hx[0].shape[-1]
+    torch._check(input.shape[-1] == params[0].shape[1])
     output = input.new_empty((*input.shape[:-1], hidden * (2 if bidirectional else 1)))
     return (output, *(torch.empty_like(state) for state in hx))
 
