@@ -225,6 +225,7 @@ LogicalResult buildFlow(ModuleOp module, ArrayRef<CompiledSegment> segments,
   ExpressionTable expressions;
   table.model = module.getSymName().value_or(function.getSymName()).str();
   addSymbols(module, table, expressions);
+  addCache(module, table, expressions);
   auto add = [&](std::vector<std::unique_ptr<schema::ValueT>> &list, StringAttr name, Type type) {
     auto tensor = cast<RankedTensorType>(type);
     list.push_back(std::make_unique<schema::ValueT>());

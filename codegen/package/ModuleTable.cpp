@@ -186,6 +186,15 @@ void addSymbols(ModuleOp module, schema::ModuleT &table, ExpressionTable &expres
     }
 }
 
+void addCache(ModuleOp module, schema::ModuleT &table, ExpressionTable &expressions) {
+  auto cache = module->getAttrOfType<DictionaryAttr>("dl.cache");
+  if (!cache)
+    return;
+  table.cache = std::make_unique<schema::CacheT>();
+  table.cache->capacity = static_cast<uint32_t>(cache.getAs<IntegerAttr>("capacity").getInt());
+  table.cache->step = expressions.add(cache.getAs<AffineMapAttr>("step").getValue().getResult(0));
+}
+
 void ModuleTable::addNeeds() {
   if (auto needs = module->getAttrOfType<ArrayAttr>("dl.needs"))
     for (auto need : needs.getAsRange<DictionaryAttr>()) {
@@ -203,11 +212,7 @@ LogicalResult ModuleTable::build(schema::ModuleT &result) {
   if (failed(addPrograms()) || failed(addWeights()))
     return failure();
   addNeeds();
-  if (auto cache = module->getAttrOfType<DictionaryAttr>("dl.cache")) {
-    table.cache = std::make_unique<schema::CacheT>();
-    table.cache->capacity = static_cast<uint32_t>(cache.getAs<IntegerAttr>("capacity").getInt());
-    table.cache->step = expressions.add(cache.getAs<AffineMapAttr>("step").getValue().getResult(0));
-  }
+  addCache(module, table, expressions);
   if (auto command = module->getAttrOfType<StringAttr>("dl.fitted_by"))
     table.fitted_by = command.str();
   table.expressions = expressions.getNodes();

@@ -39,6 +39,9 @@ private:
 /// Writes the symbols of `module` into `table`; the definitions of derived ones go to `expressions`.
 void addSymbols(mlir::ModuleOp module, schema::ModuleT &table, ExpressionTable &expressions);
 
+/// Writes into `table` what raise-caches has found of the caches of `module`.
+void addCache(mlir::ModuleOp module, schema::ModuleT &table, ExpressionTable &expressions);
+
 } // namespace dlc::codegen
 
 #endif // DLC_CODEGEN_PACKAGE_MODULETABLE_H

@@ -5,6 +5,27 @@
 
 include "passes/PassRecord.td"
 
+def RaiseCaches : Pass<"raise-caches", "::mlir::ModuleOp"> {
+  let summary = "Find the states that hold a past, and say how many positions they have";
+  let description = [{
+    A cache is a state into which each run writes its own positions, after those of the runs before, by dl.update_slice at a place
+    that another state counts. A scatter along one dim at arange(T) + counter, such as the index_copy of a static cache of
+    transformers, becomes that op. The module gets the attribute `dl.cache`, a dictionary {capacity, step}: the positions of the smallest
+    cache, a number, and how many of them a run takes, a dim. A run beyond the end would overwrite what is there: the runtime counts
+    along and refuses it. There is no attribute where no state counts so, or where caches are counted by different steps. Example:
+    test/passes/raise/raise-caches.mlir.
+    ```mlir
+    %next = dl.add %count, %two : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %y = dl.scatter %cache, %places, %src {dim = 0 : i64} : (tensor<8x4xf32>, tensor<2x4xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    ```
+    becomes, where %places are arange(2) + %count for each column,
+    ```mlir
+    %y = dl.update_slice %cache, %count, %src {dim = 0 : i64} : (tensor<8x4xf32>, tensor<i64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
 def RaiseActivations : Pass<"raise-activations", "::mlir::func::FuncOp"> {
   let summary = "Make one op of an activation or a softmax that is written as arithmetic";
   let description = [{

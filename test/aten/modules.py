@@ -2,6 +2,8 @@
 PyTorch."""
 
 import collections
+import contextlib
+import io
 import os
 import re
 import sys
@@ -107,6 +109,36 @@ def test_steps():
             raise Failure("a dim of 9 was taken for a multiple of 4")
 
 
+def test_names():
+    """A dim is one size wherever its name stands, and an output has the name that it is given."""
+
+    class Joins(nn.Module):
+        def forward(self, x, pairs):
+            add = x + 1
+            return add.sum(0), torch.cat([torch.cat(pair, 1) for pair in pairs], 1) @ add[:, :2]
+
+    def arguments(p):
+        return torch.randn(p, 4), [(torch.randn(3, 0), torch.randn(3, p)), (torch.randn(3, 0),) * 2]
+
+    dims = {"x": {0: "P"}, "pairs": [({}, {1: "P"}), None]}
+    model = compare(Joins(), arguments(5), arguments(2), dynamic=dims, outputs=["add", "y"])
+    expect([value.name for value in model.outputs], ["add", "y"])
+    expect(str(model.inputs[0]), "x: f32[P,4]")
+
+
+def test_example_without_elements():
+    """Where the example has no elements a call may have none, and otherwise it has some."""
+
+    class Longer(nn.Module):
+        def forward(self, past, x):
+            return torch.cat([past, x]) * 2
+
+    past, x = torch.randn(0, 3), torch.randn(2, 3)
+    dims = {"past": {0: "P"}, "x": {0: "T"}}
+    model = compare(Longer(), (past, x), (torch.randn(7, 3), x), dynamic=dims)
+    expect([value.min_shape for value in model.inputs], [(0, 3), (1, 3)])
+
+
 def test_dims_that_cannot_be_dynamic():
     refused(
         nn.Linear(4, 3),
@@ -137,6 +169,19 @@ def test_sizes_that_data_say():
 
 
 class Followed(nn.Module):
+    def forward(self, x):
+        return x * 2 if bool((x > 0).any()) else x - 1
+
+
+def test_quiet():
+    """What PyTorch prints of values that its export does not know is no news: it is asked again."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        compiled(Decides(), torch.ones(4))
+    expect(said.getvalue(), "")
+
+
+class Decides(nn.Module):
     def forward(self, x):
         return x * 2 if bool((x > 0).any()) else x - 1
 
@@ -269,6 +314,48 @@ def test_states():
     model.reset()
     close(model(x), Counter().eval()(x))
     refused(Counter(), x, "forward changes the buffer 'seen'", states="refuse")
+
+
+class Held:
+    """A cache that is no module."""
+
+    def __init__(self):
+        self.rows, self.count = torch.zeros(4, 3), torch.tensor(0)
+
+
+def test_tensors_outside_of_modules():
+    """Those that forward changes are states, whether or not they are buffers, too."""
+
+    class Keeps(nn.Module):
+        def __init__(self, has_buffers):
+            super().__init__()
+            self.held, self.embedding = Held(), nn.Embedding(8, 3)
+            self.tied = self.embedding.weight
+            if has_buffers:
+                self.register_buffer("rows", self.held.rows)
+
+        def forward(self, ids):
+            self.held.rows.index_copy_(
+                0, torch.arange(2) + self.held.count % 4, self.embedding(ids)
+            )
+            self.held.count.add_(2)
+            return self.held.rows @ self.tied.T
+
+    for has_buffers in (False, True):
+        module, ids = Keeps(has_buffers).eval(), torch.tensor([1, 5])
+        model = compiled(module, ids)
+        expect(module.held.count.item(), 0)
+        for _ in range(3):
+            with torch.no_grad():
+                close(model(ids), module(ids))
+
+
+def test_training_flags():
+    """Parts of a module that are in evaluation mode, such as frozen batch norms, stay so."""
+    module = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Dropout(0.5))
+    module[1].eval()
+    compiled(module, torch.randn(2, 3))
+    expect([part.training for part in module.modules()], [True, True, False, True])
 
 
 class Changes(nn.Module):

@@ -18,11 +18,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 TIMEOUT = 1500
-#: A commit's share of the database, of the files that run on the emulated GPU, and of the networks.
+#: A commit's share of the database, of the larger files of tests, and of the networks.
 TURNS = 24
 #: Files that every commit runs.
 OWN = ("modules", "own_ops", "subclass_tensors", "backend")
-IN_TURN = ("control", "complex", "flexible")
+IN_TURN = ("control", "complex", "flexible", "decoders", "exported")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 
 

@@ -48,13 +48,12 @@ def examples():
 
 def zoo(names):
     import torch
-    import run_exported
     import run_zoo
     warnings.simplefilter("ignore")
     os.makedirs(run_zoo.OUT, exist_ok=True)
     every = run_zoo.networks(torch)
     for name in names or [name for name in every if name not in run_zoo.REFUSED]:
-        found = run_zoo.exported(torch, run_exported.script(), name, every[name])
+        found = run_zoo.exported(torch, name, every[name])
         if isinstance(found, str):
             print(f"  {name:28} PyTorch's exporter does not take it: {found}")
         else:

@@ -8,8 +8,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
-import run_exported  # noqa: E402
+import torch_networks  # noqa: E402
 from dlc_tool import DLC  # noqa: E402
+from onnx_exports import export_onnx  # noqa: E402
 
 SECONDS, MORE_BYTES = 5, 500 << 20  # of import and compile; memory beyond twice the weights
 ROUNDS = 3
@@ -47,13 +48,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name in NETWORKS:
-            make, inputs_of, whole, _, outputs, dynamic = run_exported.NETWORKS[name]
+            make, inputs_of, whole, _, outputs, dynamic = torch_networks.NETWORKS[name]
             torch.manual_seed(1)
-            generator = run_exported.np.random.default_rng(2)
+            generator = torch_networks.np.random.default_rng(2)
             inputs = {key: torch.from_numpy(value) for key, value in inputs_of(whole, generator).items()}
             module = make("whole").eval()
             weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
-            path = run_exported.script().export_onnx(module, inputs, folder, outputs, dynamic)
+            path = export_onnx(module, inputs, folder, outputs, dynamic)
             for what, command in (("compile", (DLC, "compile", path, "-q", "-o", "model.bin")),
                                   ("import", (DLC, "import", path, "-o", "model.dl", "--force"))):
                 runs = [measured(*command) for _ in range(ROUNDS)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Networks of torchvision and transformers, and of zoo_networks.py, reduced, with seeded weights: exported by PyTorch with symbolic
+"""Networks of torchvision and transformers, and of zoo_networks.py, reduced, with seeded weights, as ONNX files of PyTorch's tracing exporter: with symbolic
 dims where people have them, compiled, run, and compared with PyTorch in double precision; their text is checked, too. On demand: a
 quarter of an hour.
 
@@ -10,7 +10,6 @@ quarter of an hour.
 
 What PyTorch's exporter refuses is left out and counted. What dlc refuses stands in REFUSED with its sentence, and is no pass."""
 import argparse
-import importlib.util
 import os
 import sys
 import warnings
@@ -18,7 +17,8 @@ import warnings
 import numpy as np
 
 from cases import Cases, Failure
-from dlc_tool import BUILD, ROOT, compile_model, dlc
+from dlc_tool import BUILD, compile_model, dlc
+from onnx_exports import export_onnx
 from run_onnx import emulate
 from runtime_session import Session
 
@@ -202,12 +202,12 @@ def seeded_module(torch, make):
     return module
 
 
-def exported(torch, script, name, network):
+def exported(torch, name, network):
     """The ONNX file, the inputs and what PyTorch computes; None where its exporter does not take the network."""
     make, inputs_of, dynamic = network
     module, inputs = seeded_module(torch, make), inputs_of()
     try:
-        path = script.export_onnx(module, inputs, OUT, dynamic=dynamic)
+        path = export_onnx(module, inputs, OUT, dynamic=dynamic)
     except Exception as error:
         return str(error).strip().split("\n")[0][:100]
     kept = os.path.join(OUT, name + ".onnx")
@@ -252,9 +252,6 @@ def main():
         return 0
     warnings.simplefilter("ignore")  # of the exporter's, about what it fixes
     os.makedirs(OUT, exist_ok=True)
-    spec = importlib.util.spec_from_file_location("export_torch", os.path.join(ROOT, "tools", "scripts", "export_torch.py"))
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     zoo, cases = networks(torch), Cases()
     if options.list:
         print("\n".join(sorted(zoo)))
@@ -268,7 +265,7 @@ def main():
         if name in NEWER and not hasattr(transformers, NEWER[name]):
             cases.leave_out(1, f"transformers {transformers.__version__} has no {NEWER[name]}")
             continue
-        found = exported(torch, script, name, zoo[name])
+        found = exported(torch, name, zoo[name])
         if isinstance(found, str):
             cases.leave_out(1, f"PyTorch's exporter does not take {name}: {found}")
             continue

@@ -37,8 +37,8 @@ LEFT_OUT = {
     "tools/scripts/quickstart": "it sets up and builds; its commands are those of the digits here",
 }
 # Pythons with packages of their own, made by setup --tests, for commands that need them.
-PYTHONS = {"tools/scripts/export_torch.py": ("torch", "torchvision"), "tools/scripts/import_keras.py": ("keras",),
-           "retrain.py": ("torch",)}
+PYTHONS = {"tools/scripts/export_torch.py": ("aten", ("torch", "torchvision")), "tools/scripts/import_keras.py": ("keras", ("keras",)),
+           "retrain.py": ("torch", ("torch",))}
 
 
 class Command:
@@ -71,8 +71,8 @@ def commands(page, text):
 def environment(folder, command):
     """PATH with our tools first; the emulator for the GPU; a home of its own."""
     python = os.path.dirname(PYTHON)
-    for script, packages in PYTHONS.items():
-        own = os.path.join(BUILD, f"python-{packages[0]}", "bin")
+    for script, (name, _) in PYTHONS.items():
+        own = os.path.join(BUILD, f"python-{name}", "bin")
         if command.startswith(script) and os.path.isdir(own):
             python = own
     path = [os.path.join(BUILD, "bin"), os.path.join(ROOT, "examples", "digits"), python, os.environ["PATH"]]
@@ -86,7 +86,7 @@ def whyLeftOut(command, env):
     for pattern, reason in LEFT_OUT.items():
         if fnmatch.fnmatchcase(command, pattern):
             return reason
-    for script, packages in PYTHONS.items():
+    for script, (_, packages) in PYTHONS.items():
         if command.startswith(script):
             probe = subprocess.run(["python3", "-c", f"import {', '.join(packages)}"], env=env, capture_output=True)
             if probe.returncode:

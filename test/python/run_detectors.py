@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Torchvision's SSDlite, RetinaNet and Faster R-CNN at full size, with seeded weights whose scores differ: exported by PyTorch's tracing
-exporter, compiled for the CPU within a minute or so, and run against PyTorch. On demand: six minutes, most of them PyTorch's
-in double precision.
+"""Torchvision's SSDlite, RetinaNet and Faster R-CNN at full size, with seeded weights whose scores differ: compiled by
+dlc.compile for the CPU within a minute or so, and run against PyTorch. On demand: six minutes, most of them PyTorch's in double
+precision. It needs PyTorch 2.5 or newer with torchvision.
 
   run_detectors.py           all of them
   run_detectors.py NAME...   these alone
@@ -9,7 +9,6 @@ in double precision.
 Scores of such weights lie so close together that rounding changes their order: each box that PyTorch finds in double precision must be
 among dlc's, of its label and score, and there are as many."""
 
-import inspect
 import os
 import sys
 import time
@@ -21,10 +20,9 @@ sys.path.insert(
     0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "conformance")
 )
 from cases import Cases, Failure  # noqa: E402
-from dlc_tool import BUILD, compile_model, run_model  # noqa: E402
+from models import dlc  # noqa: E402
 
-OUT = os.path.join(BUILD, "test-logs", "detectors")
-SECONDS = 120  # for compiling one: twelve of them on an idle processor
+SECONDS = 120  # for export and compilation of one: thirty of them on an idle processor
 # Scores, and corners in parts of the image: PyTorch's own in f32 are 1e-4 and 7e-4 off those in f64 (SSDlite).
 SCORE_BOUND, CORNER_BOUND = 2e-4, 1e-3
 OUTPUTS = ["boxes", "scores", "labels"]
@@ -93,39 +91,23 @@ def check(torch, cases, name):
     torch.manual_seed(3)
     network = Torchvision(get_model(name, weights=None, weights_backbone=None, **options)).eval()
     image = torch.rand(1, 3, size, size)
-    path = os.path.join(OUT, name)
     with torch.no_grad():
         change(torch, network, image)
         wanted = [result.numpy() for result in network.double()(image.double())]
         network.float()
-    with cases.case(f"{name}: export and compile"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the exporter's, about what it fixes
-        # torchvision 0.14 leaves the coordinates of RoiAlign, which are others from opset 16 on, to that default.
-        torch.onnx.export(
-            network,
-            (image,),
-            path + ".onnx",
-            input_names=["x"],
-            output_names=OUTPUTS,
-            opset_version=15,
-            **(
-                {"dynamo": False}
-                if "dynamo" in inspect.signature(torch.onnx.export).parameters
-                else {}
-            ),
-        )
+    with cases.case(f"{name}: compile"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         began = time.monotonic()
-        compile_model(path + ".onnx", path + ".bin", None, "--target", "cpu")
+        model = dlc.compile(network, image, device="cpu", outputs=OUTPUTS)
         took = time.monotonic() - began
-        print(f"   {name}: compiled in {took:.0f} s")
+        print(f"   {name}: {took:.0f} s to a loaded model")
         if took > SECONDS:
             raise Failure(f"compiling took {took:.0f} s, expected at most {SECONDS}")
     with cases.case(f"{name}: run"):
         if len(wanted[0]) < 100:
             raise Failure(f"PyTorch finds {len(wanted[0])} boxes; expected 100 or more to compare")
-        different = match(
-            run_model(path + ".bin", {"x": image.numpy()}, OUTPUTS, "--device", "cpu"), wanted, size
-        )
+        found = model.run({model.inputs[0].name: image})
+        different = match([found[output].numpy() for output in OUTPUTS], wanted, size)
         print(f"   {name}: {len(wanted[0])} boxes of {different} scores")
 
 
@@ -140,7 +122,6 @@ def main():
             f"1 left out (the detectors, because {error}: tools/scripts/setup --tests)\n0 passed, 0 failed"
         )
         return 0
-    os.makedirs(OUT, exist_ok=True)
     cases = Cases()
     for name in sys.argv[1:] or DETECTORS:
         check(torch, cases, name)

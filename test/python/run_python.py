@@ -15,14 +15,14 @@ BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 LIB = os.path.join(BUILD, "lib")
 EMULATOR = {f"DLC_LIB{name.upper()}": os.path.join(LIB, f"libdlc_{file}_emu.so")
             for name, file in (("cuda", "cuda"), ("nvrtc", "nvrtc"), ("cublaslt", "cublaslt"))}
-OWN = {name: os.path.join(BUILD, f"python-{name}", "bin", "python") for name in ("dlc", "keras", "torch")}
+OWN = {name: os.path.join(BUILD, f"python-{name}", "bin", "python") for name in ("aten", "dlc", "keras", "torch")}
 PYTHON = os.environ.get("DLC_PYTHON", sys.executable)
 TIMEOUT = 300
 # File: the Python that runs it, what it must be able to import, what is set for it.
 FILES = {
     "numpy_arrays": (PYTHON, "numpy", {}),
     "torch_tensors": (PYTHON, "torch", {}),
-    "compiling": (PYTHON, "torch", {}),
+    "compiling": (OWN["aten"], "torch", {}),
     "gpu_arrays": (PYTHON, "numpy", EMULATOR),
     "shape_variants": (PYTHON, "numpy", EMULATOR),
     "cooperative_contexts": (PYTHON, "numpy", {**EMULATOR, "DLC_EMU_MULTIPROCESSORS": "2"}),

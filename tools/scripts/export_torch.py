@@ -7,8 +7,8 @@
 The first argument says where a module comes from: a Python module or file, and what in it gives a torch.nn.Module when it is
 called. From Python, `export(module, {"x": example}, "model.dl", dynamic={"x": {0: "N"}})` does the same.
 
-torch.export's graph of ATen ops becomes the text; PyTorch before 2.5 writes ONNX, which `dlc import` reads. What cannot be said is
-told with the op and the line of the module. Inputs are examples: shapes and dtypes count, and what the module decides by their
+torch.export's graph of ATen ops becomes the text; it needs PyTorch 2.5 or later. What cannot be said is told with the op and the
+line of the module. Inputs are examples: shapes and dtypes count, and what the module decides by their
 values is checked in each run."""
 import argparse
 import collections
@@ -23,16 +23,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def neighbour(*path):
-    """A Python file of this checkout as a module."""
-    spec = importlib.util.spec_from_file_location(path[-1][:-len(".py")], os.path.join(ROOT, *path))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-torch_export = neighbour("tools", "python", "dlc", "torch_export.py")
-ExportError, export_onnx = torch_export.ExportError, torch_export.export_onnx
+class ExportError(Exception):
+    """What the user can do something about."""
 
 
 def find_dlc():
@@ -45,9 +37,11 @@ def find_dlc():
 
 
 def written(module, inputs, folder, outputs, dynamic):
-    """The file of a module in `folder`: a .dl text, or an ONNX file of PyTorch before 2.5."""
-    if not torch_export.has_programs():
-        return export_onnx(module, inputs, folder, outputs, dynamic)
+    """The .dl file of a module in `folder`."""
+    import torch
+    if not hasattr(getattr(torch, "export", None), "default_decompositions"):
+        raise ExportError(f"the export needs PyTorch 2.5 or later, this is {torch.__version__}; 'dlc import' reads the ONNX file that "
+                          "torch.onnx.export writes")
     # The package by itself, unless a program has dlc already.
     sys.path.insert(0, os.path.join(ROOT, "tools", "python", "dlc"))
     package = "dlc.aten" if "dlc" in sys.modules else "aten"

@@ -9,7 +9,8 @@ from ._runtime import version as __version__
 from .errors import Code, CompileError, CompileWarning, CopyWarning, Error
 from .model import KernelTime, Model, Value, load
 
-__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Error", "KernelTime", "Model", "Value", "compile", "load", "register_op"]
+__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime", "Model", "Value", "compile", "load",
+           "register_op"]
 
 
 def __getattr__(name):
@@ -17,4 +18,7 @@ def __getattr__(name):
     if name in ("compile", "register_op"):
         from . import compiler
         return getattr(compiler, name)
+    if name == "Decoder":
+        from .decoder import Decoder
+        return Decoder
     raise AttributeError(f"module 'dlc' has no attribute '{name}'")

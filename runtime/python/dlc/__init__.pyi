@@ -1,5 +1,6 @@
 from .compiler import compile as compile
 from .compiler import register_op as register_op
+from .decoder import Decoder as Decoder
 from .errors import Code as Code
 from .errors import CompileError as CompileError
 from .errors import CompileWarning as CompileWarning

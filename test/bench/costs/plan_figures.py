@@ -74,13 +74,12 @@ def examples(folder):
 def exported(folder):
     """The same of networks of PyTorch, their symbols bounded as people bound them."""
     import torch
-    import run_exported
     import run_zoo
     warnings.simplefilter("ignore")  # of the exporter's, about what it fixes
     os.makedirs(run_zoo.OUT, exist_ok=True)
     every = run_zoo.networks(torch)
     for name in EXPORTED:
-        found = run_zoo.exported(torch, run_exported.script(), name, every[name])
+        found = run_zoo.exported(torch, name, every[name])
         if isinstance(found, str):
             print(f"{name:20} PyTorch's exporter does not take it: {found}")
             continue

@@ -32,12 +32,12 @@ def text_lstm(torch):
 
 
 def module_and_inputs(torch, name):
-    import run_exported
     import run_zoo
+    import torch_networks
     if name == "text_lstm":
         return run_zoo.seeded_module(torch, lambda: text_lstm(torch)), {"ids": torch.randint(0, 20000, WORDS)}
     if name in ("bert", "gpt2"):
-        module = run_zoo.seeded_module(torch, lambda: run_exported.NETWORKS[name][0]("whole"))
+        module = run_zoo.seeded_module(torch, lambda: torch_networks.NETWORKS[name][0]("whole"))
         return module, {"input_ids": torch.randint(0, 20000, WORDS)}
     import torchvision.models as vision
     options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
@@ -51,14 +51,13 @@ def main():
     missing = [name for name in names if not os.path.exists(os.path.join(folder, name + ".npz"))]
     if not missing:
         return
-    import run_exported
     import torch
+    from onnx_exports import export_onnx
     warnings.simplefilter("ignore")  # of the exporter's, about what it fixes
-    export = run_exported.script().export_onnx
     for name in missing:
         print(f"exporting {name}", flush=True)
         module, inputs = module_and_inputs(torch, name)
-        os.replace(export(module, inputs, folder), os.path.join(folder, name + ".onnx"))
+        os.replace(export_onnx(module, inputs, folder), os.path.join(folder, name + ".onnx"))
         np.savez(os.path.join(folder, name + ".npz"), **{key: value.numpy() for key, value in inputs.items()})
 
 

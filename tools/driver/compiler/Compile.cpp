@@ -7,7 +7,6 @@
 #include "codegen/package/Package.h"
 #include "codegen/plan/PlanChoice.h"
 #include "frontend/arrays/InputFiles.h"
-#include "ir/analysis/CacheCapacity.h"
 #include "ir/analysis/SettledCounts.h"
 #include "ir/dl/base/DimNeeds.h"
 #include "ir/dl/control/Flow.h"
@@ -615,10 +614,8 @@ int Compilation::runPhases() {
   if (first >= Phase::compress)
     if (int code = selectTargets())
       return code;
-  if (first == Phase::import && last > Phase::import) {
+  if (first == Phase::import && last > Phase::import)
     dl::recordNeeds(*model.module);
-    recordCache(*model.module);
-  }
   validator = PassValidator();
   if (options.validatePasses && failed(validator.begin(*model.module)))
     return kModelError;
@@ -696,6 +693,7 @@ LogicalResult Compilation::cutSegments() {
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
   manager.enableVerifier(options.validatePasses);
   manager.addInstrumentation(trace.makeInstrumentation());
+  manager.addPass(createRaiseCaches()); // of the whole model: the parts know no states
   manager.addPass(createCutSegments());
   return manager.run(*model.module);
 }

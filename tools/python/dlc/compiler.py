@@ -109,32 +109,24 @@ def _is_torch_module(source: Any) -> bool:
 
 
 def _export_torch(source: Any, options: dict[str, Any], folder: str) -> str:
-    """The .dl file of a torch.nn.Module; of PyTorch before 2.5, the ONNX file."""
-    from . import torch_export
-    example, dynamo = options.pop("example"), options.pop("dynamo")
+    """The .dl file of a torch.nn.Module."""
+    import torch
+    example, states = options.pop("example"), options.pop("states")
+    if not hasattr(getattr(torch, "export", None), "default_decompositions"):
+        raise Error(f"dlc.compile takes modules of PyTorch 2.5 and later, this is {torch.__version__}: write an ONNX file by "
+                    "torch.onnx.export and compile that", Code.UNSUPPORTED)
     if example is None:
         raise Error("a torch.nn.Module needs an example of its inputs: dlc.compile(module, x)", Code.USAGE)
-    if dynamo is not False and torch_export.has_programs():
-        from .aten import export
-        from .aten.failure import ExportFailure
-        states = options.pop("states")
-        if states not in (None, "keep", "refuse"):
-            raise Error(f"states of a torch.nn.Module are 'keep' or 'refuse', got {states!r}", Code.USAGE)
-        dynamic = options["dynamic"]
-        if isinstance(dynamic, str) and dynamic != "auto":
-            raise Error(f'dynamic is {dynamic!r}; expected "auto", or names of dims by input: {{"x": {{0: "N"}}}}', Code.USAGE)
-        try:
-            path, options["structure"] = export.write(source, example, folder, options.pop("outputs"), options.pop("dynamic"), states != "refuse")
-        except ExportFailure as failure:
-            raise Error(str(failure), Code.UNSUPPORTED) from None
-        if options["structure"].remark:
-            warnings.warn(options["structure"].remark, CompileWarning, stacklevel=4)
-        return path
-    if isinstance(options["dynamic"], str):
-        raise Error("dynamic='auto' needs torch.export, of PyTorch 2.6 or newer", Code.UNSUPPORTED)
-    inputs = torch_export.named_inputs(source, example)
-    path = torch_export.export_onnx(source, inputs, folder, options.pop("outputs"), options.pop("dynamic"),
-                                    torch_export.has_dynamo() if dynamo is None else dynamo)
+    if states not in (None, "keep", "refuse"):
+        raise Error(f"states of a torch.nn.Module are 'keep' or 'refuse', got {states!r}", Code.USAGE)
+    from .aten import export
+    from .aten.failure import CallFailure, ExportFailure
+    try:
+        path, options["structure"] = export.write(source, example, folder, options.pop("outputs"), options.pop("dynamic"), states != "refuse")
+    except ExportFailure as failure:
+        raise Error(str(failure), Code.USAGE if isinstance(failure, CallFailure) else Code.UNSUPPORTED) from None
+    if options["structure"].remark:
+        warnings.warn(options["structure"].remark, CompileWarning, stacklevel=4)
     return path
 
 
@@ -158,13 +150,9 @@ def _keras_text(source: Any, options: dict[str, Any], folder: str) -> str:
 def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str, dict[str, str]]:
     """The file to compile, and what its path is called in messages."""
     if _is_torch_module(source):
-        from . import torch_export
-        try:
-            path = _export_torch(source, options, folder)
-        except torch_export.ExportError as error:
-            raise Error(str(error), Code.USAGE) from None
+        path = _export_torch(source, options, folder)
         return path, {path: type(source).__name__}
-    for name in ("example", "outputs", "dynamic", "dynamo"):
+    for name in ("example", "outputs", "dynamic"):
         if options.pop(name) is not None:
             raise Error(f"{name} belongs to a torch.nn.Module; the source is a {type(source).__name__}", Code.USAGE)
     if isinstance(source, (str, os.PathLike)):
@@ -205,8 +193,8 @@ def register_op(name: str, function: Callable[..., str | Sequence[str]] | str | 
             register_op(name, made)
             return made
         return declare
-    from . import torch_export
-    if not torch_export.has_programs():
+    import torch
+    if not hasattr(getattr(torch, "export", None), "default_decompositions"):
         raise Error("register_op needs PyTorch 2.5 or newer", Code.UNSUPPORTED)
     from .aten import registered
     registered.register_op(name, function)
@@ -226,7 +214,6 @@ def compile(
     device: str = "auto",
     dynamic: Mapping[str, Mapping[int, str]] | str | None = None,
     outputs: Sequence[str] | None = None,
-    dynamo: bool | None = None,
     shapes: Shapes | None = None,
     min_shapes: Shapes | None = None,
     max_shapes: Shapes | None = None,
@@ -259,7 +246,6 @@ def compile(
     device       where it is loaded: "cpu", "cuda", "cuda:1", or "auto": cuda where it is usable
     dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}; "auto": all those that PyTorch does not make numbers
     outputs      names for a module's results
-    dynamo       take PyTorch's exporter over torch.export (True) or the tracing one (False). Default: the first where it is there
     shapes       shapes of inputs, {"x": (8, 3, 224, 224)}: the symbolic dims that they give become numbers; min_shapes and max_shapes
                  narrow their ranges, opt_shapes are those to be fast for
     weights      safetensors or npz files instead of those that a .dl names, or arrays by name

@@ -6,7 +6,7 @@ import re
 import torch
 from torch.utils import _pytree as pytree
 
-from .failure import ExportFailure
+from .failure import CallFailure, ExportFailure
 from .sizes import plain
 
 
@@ -29,13 +29,13 @@ def _checked(value, dims):
         isinstance(dim, int) and isinstance(name, str) for dim, name in dims.items()
     )
     if not is_good:
-        raise ExportFailure(f'dynamic has {dims!r}; expected names by dim, as in {{0: "N"}}')
+        raise CallFailure(f'dynamic has {dims!r}; expected names by dim, as in {{0: "N"}}')
     rank = value.dim() if isinstance(value, torch.Tensor) else 0
     for dim, name in dims.items():
         if not -rank <= dim < rank:
-            raise ExportFailure(f"dynamic has dim {dim} of a tensor of {rank} dims")
+            raise CallFailure(f"dynamic has dim {dim} of a tensor of {rank} dims")
         if not name.isidentifier():
-            raise ExportFailure(f"dynamic has the name '{name}'; expected letters, digits and '_'")
+            raise CallFailure(f"dynamic has the name '{name}'; expected letters, digits and '_'")
     return {dim % rank: name for dim, name in dims.items()}
 
 
@@ -45,10 +45,12 @@ class DynamicShapes:
 
     def __init__(self, structure, dynamic):
         self.structure, self.limits, self.factors = structure, {}, {}
+        #: symbols of dims that are empty in the example
+        self.empty = set()
         known = {*structure.parameters, *structure.labels}
         if unknown := sorted(set(dynamic) - known):
             names = ", ".join(structure.labels)
-            raise ExportFailure(f"dynamic names {', '.join(unknown)}; the inputs are {names}")
+            raise CallFailure(f"dynamic names {', '.join(unknown)}; the inputs are {names}")
         pairs, self.spec = pytree.tree_flatten_with_path(structure.parameters)
         #: of each leaf of the arguments: symbols by dim
         self.leaves = [
@@ -61,8 +63,10 @@ class DynamicShapes:
         """PyTorch takes a size of 0 or 1 for a number: such examples get 2."""
         leaves, spec = pytree.tree_flatten((self.structure.args, self.structure.named))
         for position, dims in enumerate(self.leaves):
-            for dim in dims:
+            for dim, symbol in dims.items():
                 value = leaves[position]
+                if value.shape[dim] == 0:
+                    self.empty.add(symbol)
                 if value.shape[dim] < 2:
                     shape = [*value.shape[:dim], 2, *value.shape[dim + 1 :]]
                     is_empty = value.shape[dim] == 0
@@ -101,8 +105,6 @@ class DynamicShapes:
                 factor = self.factors.get(symbol, 1)
                 name = symbol if factor == 1 else "_" + symbol
                 least, most = self.limits.get(name, (None, None))
-                if least is None and most is not None:
-                    least = 1  # as of dims without limits
                 dims[symbol] = (
                     factor * torch.export.Dim(name, min=least, max=most)
                     if (factor != 1)
@@ -146,7 +148,8 @@ class AutoShapes(DynamicShapes):
     def __init__(self, structure):
         if not hasattr(torch.export.Dim, "AUTO"):
             raise ExportFailure('dynamic="auto" needs PyTorch 2.6 or newer')
-        self.structure, self.limits, self.factors, self.fixed = structure, {}, {}, []
+        self.structure, self.limits, self.factors = structure, {}, {}
+        self.empty, self.fixed = set(), []
         #: of each leaf of the arguments: symbols by dim, None until they are found
         self.leaves = None
         self.values, self.spec = pytree.tree_flatten(structure.parameters)

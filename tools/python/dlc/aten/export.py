@@ -1,6 +1,8 @@
 """From a torch.nn.Module to a .dl file and its weights, by torch.export."""
 
 import contextlib
+import io
+import logging
 import os
 import re
 import warnings
@@ -11,10 +13,12 @@ from torch._functorch import config as functorch
 from torch.fx.experimental import _config as symbolic_config
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree as pytree
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
 
-from . import kept, source, subclasses, weights
+from . import held, kept, source, subclasses, weights
 from .dynamic import AutoShapes, DynamicShapes
-from .failure import ExportFailure
+from .failure import CallFailure, ExportFailure
 from .program import Program
 from .structure import Structure
 from .table import ROWS, name_of
@@ -43,12 +47,12 @@ def exported_program(module, structure, shapes=None):
     subclasses.check(
         module, structure.labels, pytree.tree_leaves((structure.args, structure.named))
     )
-    was_training = module.training
+    trained = [part for part in module.modules() if part.training]
     module.eval()
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings(), _quiet(), torch.no_grad():
             warnings.simplefilter("ignore")
-            with kept.whole(), subclasses.packed(module):
+            with kept.whole(), held.unchanged(module), subclasses.packed(module):
                 if shapes:
                     shapes.settle(
                         lambda: leaves_of(_traced(module, structure, shapes, _OF_NUMBERS))
@@ -57,13 +61,30 @@ def exported_program(module, structure, shapes=None):
                 structure.parts = subclasses.names_of_parts(module)
             return _decomposed(program)
     finally:
-        module.train(was_training)
+        for part in trained:  # one by one: some parts may have been in evaluation mode
+            part.training = True
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Without what PyTorch logs of sizes that it decides by the example, which a run checks, and
+    without the graphs that it prints where it decides none and is asked again."""
+    logger = logging.getLogger("torch.fx.experimental.symbolic_shapes")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _decomposed(program):
+    held.adopt(program)
     try:
-        return program.run_decompositions(decompositions())
-    except RuntimeError as error:
+        with held.apart(program) as restore:
+            return restore(program.run_decompositions(decompositions()))
+    except Exception as error:  # whatever PyTorch raises, among it assertions of its own
         raise ExportFailure(_explained(str(error))) from None
 
 
@@ -165,18 +186,22 @@ def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True
     structure = Structure(module, example)
     shapes = None
     if dynamic:
+        if isinstance(dynamic, str) and dynamic != "auto":
+            raise CallFailure(
+                f'dynamic is {dynamic!r}; expected "auto", or names of dims: {{"x": {{0: "N"}}}}'
+            )
         shapes = AutoShapes(structure) if dynamic == "auto" else DynamicShapes(structure, dynamic)
     program = exported_program(module, structure, shapes)
     structure.of_results(program)
     name = re.sub(r"\W", "_", type(module).__name__)
     results = [*(outputs or ()), *structure.outputs[len(outputs or ()) :]]
-    made = Program(
-        source.of_export(program, names or structure.labels, structure.parts),
-        name,
-        results,
-        symbols_of(program, shapes),
-        keeps_states,
-    )
+    symbols = symbols_of(program, shapes)
+    found = source.of_export(program, names or structure.labels, structure.parts)
+    for symbol, dim in symbols.items():
+        if symbol in found.ranges and not (shapes and dim in shapes.empty):
+            # PyTorch has no opinion of empty tensors; one may be passed where the example has one.
+            found.ranges[symbol] &= ValueRanges(1, int_oo)
+    made = Program(found, name, results, symbols, keeps_states)
     text = made.text()
     structure.remark = shapes.remark() if dynamic == "auto" else None
     structure.changed = [made.input_names[target] for target in structure.changed]

@@ -8,3 +8,7 @@ class ExportFailure(Exception):
     def __init__(self, message, node=None):
         super().__init__(message)
         self.node = node
+
+
+class CallFailure(ExportFailure):
+    """Arguments of a call, or of dlc.compile, that are wrong."""

@@ -54,6 +54,8 @@ CHECKS = {
 
 #: The largest number that is read as a size.
 _LARGEST = 2**31 - 1
+#: What a dim may be where nothing says it.
+_LONGEST = 65536
 
 
 def is_check(node):
@@ -180,12 +182,16 @@ class Program:
         found = None if None in ranges.values() else _finite(bound_sympy(size, ranges).upper)
         return _LARGEST if found is None else found
 
-    def read_size(self, expr):
-        """Gives a size that is an expression a name of its own."""
-        if expr not in self.sizes.known:
-            total = self.sizes.text(expr)
-            name = self.emit(f"dim_of(scalar_tensor({total}, dtype=i64), most={_LARGEST})", "size")
-            self.sizes.known[expr] = name
+    def total_of(self, sizes):
+        """The sum of sizes, which gets a name of its own where there are several."""
+        total = 0
+        for size in sizes:
+            total = self.sum_of(total, size)
+        if len(sizes) > 1 and total not in self.sizes.known and not isinstance(total, int):
+            text = " + ".join(map(self.sizes.text, sizes))
+            name = self.emit(f"dim_of(scalar_tensor({text}, dtype=i64), most={_LARGEST})", "size")
+            self.sizes.known[total] = name
+        return total
 
     def constant(self, tensor, wanted):
         """A tensor that the export has made, as a weight."""
@@ -219,14 +225,15 @@ class Program:
         graph = self.source.graph_module.graph
         for node, name in self.source.inputs.items():
             self.input_names[node.name] = self.fresh(name)
-        self.sizes.names.update(
-            {symbol: self.fresh(name) for symbol, name in self.wanted_dims.items()}
-        )
+        # PyTorch may have several symbols for a dim that the caller names in several places.
+        dims = {name: self.fresh(name) for name in dict.fromkeys(self.wanted_dims.values())}
+        self.sizes.names.update({symbol: dims[name] for symbol, name in self.wanted_dims.items()})
         for node in self.source.inputs:
             self._input(node, self.input_names[node.name])
         self.tensors.read()
+        names = self._output_names()
         self.run_nodes(graph)
-        self._outputs()
+        self._outputs(names)
         body = used_lines(
             self.lines,
             {name for name, _ in self.results} | set(self.tensors.states.values()) | {"began"},
@@ -402,27 +409,32 @@ class Program:
 
     # The end.
 
-    def _outputs(self):
-        """Gives states and outputs their values."""
-        shown = sum(
-            kind == "output" and isinstance(node, torch.fx.Node)
-            for kind, _, node in self.source.results
-        )
+    def _output_names(self):
+        """Names of the outputs, in their order, which no other value gets."""
+        kinds = [
+            (kind, target)
+            for kind, target, node in self.source.results
+            if kind != "state" and isinstance(node, torch.fx.Node)
+        ]
+        shown = sum(kind == "output" for kind, _ in kinds)
         names = iter(
             self.outputs or (["output"] if shown == 1 else [f"output_{i}" for i in range(shown)])
         )
+        return [
+            self.fresh(
+                next(names, "output") if kind == "output" else self.input_names[target] + "_after"
+            )
+            for kind, target in kinds
+        ]
+
+    def _outputs(self, names):
+        """Gives states and outputs their values."""
+        names = iter(names)
         for kind, target, node in self.source.results:
             if kind == "state":
                 self.line(f"{self.tensors.states[target]} = {self.value(node)}")
             elif isinstance(node, torch.fx.Node):
-                self._output(
-                    node,
-                    self.fresh(
-                        next(names, "output")
-                        if kind == "output"
-                        else self.input_names[target] + "_after"
-                    ),
-                )
+                self._output(node, next(names))
         if self.tensors.begins:
             self.line("began = tensor(true)")
 
@@ -462,23 +474,31 @@ class Program:
         return "\n".join([*lines, f"  forward({inputs}) -> ({outputs}) {{", *body, "  }", "}", ""])
 
     def _dims(self):
+        """The dims of the inputs: a name of several symbols has what all of their ranges allow."""
+        limits = {}
         for symbol, name in self.sizes.names.items():
             if (
                 str(symbol).startswith("s")
                 and "." not in name
                 and any(_mentions(value, symbol) for _, value in self.inputs)
             ):
-                yield self.dim_line(symbol, name)
+                before, (least, most) = limits.get(name, (0, None)), self.range_of(symbol)
+                most = min(filter(None, (before[1], most)), default=None)
+                limits[name] = max(before[0], least), most
+        for name, (least, most) in limits.items():
+            yield self.dim_line(name, least, most)
 
-    def dim_line(self, symbol, name):
-        """The declaration of a dim."""
+    def range_of(self, symbol):
+        """The least and the largest value of a symbol; None where that has no bound."""
         found = self.source.ranges.get(symbol)
         least = _finite(found.lower) if found is not None else None
-        most = _finite(found.upper) if found is not None else None
-        least = 1 if least is None else least
-        if most is not None:
-            return f"dim {name} = {max(least, 0)}..{most}"
-        return f"dim {name} = {least}..65536" if least > 1 else f"dim {name}"
+        return 1 if least is None else least, _finite(found.upper) if found is not None else None
+
+    @staticmethod
+    def dim_line(name, least, most):
+        """The declaration of a dim."""
+        is_usual = least == 1 and most is None
+        return f"dim {name}" + ("" if is_usual else f" = {least}..{most or _LONGEST}")
 
 
 def _counted_range(node):

@@ -284,7 +284,10 @@ class _Small:
         )
         lines = [
             "dl 1",
-            *(self.program.dim_line(symbol, name) for symbol, name in self.dims.items()),
+            *(
+                self.program.dim_line(name, *self.program.range_of(symbol))
+                for symbol, name in self.dims.items()
+            ),
             "model Registered {",
             f"  forward({', '.join(self.inputs)}) -> ({outputs}) {{",
             *(f"    {line}" for line in (*self.lines, *whole)),

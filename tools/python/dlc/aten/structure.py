@@ -7,14 +7,14 @@ import re
 import torch
 from torch.utils import _pytree as pytree
 
-from .failure import ExportFailure
+from .failure import CallFailure
 
 
 def _bound(signature, args, named):
     try:
         return signature.bind(*args, **named)
     except TypeError as error:
-        raise ExportFailure(f"forward: {error}; it takes {signature}") from None
+        raise CallFailure(f"forward: {error}; it takes {signature}") from None
 
 
 def _as_tensor(value):
@@ -45,7 +45,7 @@ class Structure:
                 for parameter in self.signature.parameters.values()
             )
             if unknown and not takes_any:
-                raise ExportFailure(
+                raise CallFailure(
                     f"the example names {', '.join(unknown)}; forward takes {', '.join(self.signature.parameters)}"
                 )
             bound = _bound(self.signature, (), example)
@@ -89,14 +89,14 @@ class Structure:
         bound = _bound(self.signature, args, named)
         leaves, spec = pytree.tree_flatten((bound.args, bound.kwargs))
         if spec != self.spec:
-            raise ExportFailure(
+            raise CallFailure(
                 f"the arguments are {_describe(spec)}; the model was compiled for {_describe(self.spec)}"
             )
         for leaf, label, constant, is_tensor in zip(
             leaves, self.labels, self.constants, self.is_tensor
         ):
             if not is_tensor and leaf != constant:
-                raise ExportFailure(
+                raise CallFailure(
                     f"'{label}' is {leaf!r}; the model was compiled for {constant!r}, which is a part of it"
                 )
         return [leaf for leaf, is_tensor in zip(leaves, self.is_tensor) if is_tensor]

@@ -173,14 +173,27 @@ def _cat(call):
     texts = [operand(call, part, dtype) for part in parts]
     if len(texts) == 1:
         return texts[0]
-    text = f"cat([{', '.join(texts)}], dim={dim})"
     sizes = call.shape(call.node)
     total = sizes[dim]
     if isinstance(total, int) or len(total.args) < _MANY:
-        return text
-    # A sum of many sizes is read as one.
-    call.program.read_size(total)
-    return f"expect_dims({text}, {call.sizes(sizes)})"
+        return f"cat([{', '.join(texts)}], dim={dim})"
+    # A sum of many sizes is read as one, and a part of the model may have no more than 64 of them.
+    along = [call.shape(part)[dim] for part in parts]
+    while len(texts) > _MANY:
+        groups = range(0, len(texts), _MANY)
+        sums = [call.program.total_of(along[i : i + _MANY]) for i in groups]
+        texts = [
+            call.emit(_cat_of(call, texts[i : i + _MANY], dim, sizes, size))
+            for i, size in zip(groups, sums)
+        ]
+        along = sums
+    return _cat_of(call, texts, dim, sizes, call.program.total_of(along))
+
+
+def _cat_of(call, texts, dim, sizes, size):
+    """Tensors along `dim`, where their sizes sum up to `size`."""
+    dims = [*sizes[:dim], size, *sizes[dim + 1 :]]
+    return f"expect_dims(cat([{', '.join(texts)}], dim={dim}), {call.sizes(dims)})"
 
 
 @row("stack")
