@@ -358,6 +358,58 @@ def test_training_flags():
     expect([part.training for part in module.modules()], [True, True, False, True])
 
 
+def test_ops_in_place():
+    """Values that are written, beside views of them that are read before and afterwards."""
+
+    class InPlace(nn.Module):
+        def __init__(self, number):
+            super().__init__()
+            self.number, self.fc = number, nn.Linear(3, 3)
+
+        def forward(self, x):
+            y = self.fc(x)
+            return getattr(self, f"case_{self.number}")(x, y)
+
+        def case_0(self, x, y):  # one after another, and the first name again
+            z = y.relu_()
+            y.add_(1.0)
+            w = z.mul_(x)
+            return y * z + w
+
+        def case_1(self, x, y):  # a view from before sees what is written
+            row = y[0]
+            y.relu_()
+            return row + y
+
+        def case_2(self, x, y):  # a view is written
+            y[:, 1].fill_(2.0)
+            y[0].mul_(3.0)
+            return y + x
+
+        def case_3(self, x, y):  # what was read before keeps its value
+            before = y + 0.0
+            y.clamp_(min=0.0)
+            return before - y
+
+        def case_4(self, x, y):  # f16 written by f32 stays f16
+            half = y.to(torch.float16)
+            half.add_(x)
+            return half
+
+        def case_5(self, x, y):  # the input's memory
+            flat = x.view(-1)
+            y.copy_(x)
+            return y.sub_(flat[0]), flat.contiguous().reshape(2, 3)
+
+        def case_6(self, x, y):  # what may be the same memory
+            same = y.contiguous()
+            y.neg_()
+            return same, y.t().contiguous().neg_()
+
+    for number in range(7):
+        compare(InPlace(number), torch.randn(2, 3), torch.randn(2, 3))
+
+
 class Changes(nn.Module):
     def forward(self, x, y):
         x.add_(y)

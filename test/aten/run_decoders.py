@@ -8,6 +8,7 @@ parts of a text give its logits; with their past as an argument each call gives 
 
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -53,7 +54,7 @@ DECODERS = {
 EMULATED = ("gpt2", "llama")
 
 
-def network(name):
+def network(name, **changed):
     import transformers
 
     model, config, more, _ = DECODERS[name]
@@ -62,7 +63,9 @@ def network(name):
         key: COMMON[key] for key in ("hidden_size", "vocab_size", "bos_token_id", "eos_token_id")
     }
     options = {**sizes, "n_positions": POSITIONS} if "n_layer" in more else COMMON
-    net = getattr(transformers, model)(getattr(transformers, config)(**{**options, **more})).eval()
+    net = getattr(transformers, model)(
+        getattr(transformers, config)(**{**options, **more, **changed})
+    ).eval()
     with torch.no_grad():
         for weight in net.parameters():
             if weight.dim() > 1:  # so that tokens differ
@@ -197,6 +200,27 @@ def with_past(cases, name, net):
                 expect_close(got.numpy(), wanted.numpy(), 1e-4, 1e-4 * float(wanted.abs().max()))
 
 
+def page(cases):
+    """The program of docs/generation.md, with a small network in the place of GPT-2."""
+    path = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "generation.md")
+    with open(path, encoding="utf-8") as source:
+        blocks = re.findall(r"^```python\n(.*?)^```", source.read(), re.M | re.S)
+    program = next(block for block in blocks if "dlc.Decoder" in block)
+    net = network("gpt2", vocab_size=5000, n_positions=1024)
+
+    class AutoModelForCausalLM:
+        @staticmethod
+        def from_pretrained(_):
+            return net
+
+    with cases.case("the program of docs/generation.md"), tempfile.TemporaryDirectory() as folder:
+        program = program.replace("gpt2.bin", os.path.join(folder, "gpt2.bin"))
+        names = {"dlc": dlc, "torch": torch, "AutoModelForCausalLM": AutoModelForCausalLM}
+        exec(program, names)  # noqa: S102
+        if names["model"].cache_length != 21:
+            raise Failure(f"{names['model'].cache_length} positions are taken, expected 21")
+
+
 def main():
     names = sys.argv[1:] or list(DECODERS)
     if unknown := sorted(set(names) - set(DECODERS)):
@@ -212,6 +236,8 @@ def main():
         if name in EMULATED:
             in_parts(cases, name, net)
             with_past(cases, name, net)
+    if "gpt2" in names:
+        page(cases)
     return cases.finish()
 
 

@@ -236,7 +236,8 @@ def test_models_without_a_cache():
         model.run({"x": np.ones((1, 8), np.float32)})
         expect((model.cache_capacity, model.cache_length), (0, 0))
         with refused("the model has no cache that counts its positions, so that it does not continue a text; compile a decoder whose "
-                     "states hold the past: states=[\"past_key_values.*=present.*\"] for ONNX"):
+                     "states hold the past: dlc.Decoder(net, 1024) of a module of transformers, or "
+                     "states={'past_key_values.*': 'present.*'} for an ONNX file"):
             model.stream([1])
 
 

@@ -56,7 +56,8 @@ class _Decoder:
         self.model, self.np, self.length = model, np, 0
         if not model.cache_capacity:
             raise Error("the model has no cache that counts its positions, so that it does not continue a text; compile a decoder "
-                        "whose states hold the past: states=[\"past_key_values.*=present.*\"] for ONNX", Code.USAGE)
+                        "whose states hold the past: dlc.Decoder(net, 1024) of a module of transformers, or "
+                        "states={'past_key_values.*': 'present.*'} for an ONNX file", Code.USAGE)
         special = ("attention_mask", "position_ids")
         tokens = [value for value in model.inputs if value.name not in special]
         if len(tokens) != 1 or tokens[0].dtype not in ("i64", "i32") or len(tokens[0].shape) not in (1, 2):

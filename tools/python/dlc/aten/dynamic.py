@@ -115,11 +115,22 @@ class DynamicShapes:
         leaves = [{dim: made(symbol) for dim, symbol in of.items()} or None for of in self.leaves]
         return pytree.tree_unflatten(leaves, self.spec)
 
+    def _limit_minima(self, message):
+        """Takes the limits that guards such as min(512, T) == T are, for which PyTorch suggests none."""
+        found = False
+        guard = r"values of (\w+) = (\S+) in .* guard torch\.sym_min\((\d+), (\S+)\) == (\S+?)\.?$"
+        for name, size, most, first, second in re.findall(guard, message, re.M):
+            least, before = self.limits.get(name, (None, None))
+            if size == first == second and (before is None or int(most) < before):
+                self.limits[name] = least, int(most)
+                found = True
+        return found
+
     def narrow(self, message):
         """Takes the ranges and steps that PyTorch suggests; whether there are some, and none of
         them is a number."""
         _, _, fixes = message.partition("Suggested fixes:")
-        found = False
+        found = self._limit_minima(message)
         for name, text in re.findall(r"^\s*(\w+) = (.+)$", fixes, re.M):
             text = text.strip()
             limits = re.fullmatch(r"Dim\('\w+'(?:, min=(\d+))?(?:, max=(\d+))?\)", text)

@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from . import held, kept, source, subclasses, weights
+from . import functional, held, kept, source, subclasses, weights
 from .dynamic import AutoShapes, DynamicShapes
 from .failure import CallFailure, ExportFailure
 from .program import Program
@@ -81,6 +81,8 @@ def _quiet():
 
 def _decomposed(program):
     held.adopt(program)
+    if functional.make_functional(program):
+        return program
     try:
         with held.apart(program) as restore:
             return restore(program.run_decompositions(decompositions()))

@@ -29,7 +29,7 @@ def _row_of(call):
 row(*_THROUGH.split())(_row_of)
 
 
-@row("_to_copy", "to.dtype", "to.dtype_layout", "to.device", "to.other")
+@row("_to_copy", "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as")
 @row("prims::convert_element_type")
 def _to(call):
     """A real result is the real part."""

@@ -38,6 +38,17 @@ _OPERATORS = {
 }
 
 
+_ALIASES = {
+    "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+    "__and__": "bitwise_and",
+    "__or__": "bitwise_or",
+    "__xor__": "bitwise_xor",
+    "min": "minimum",
+    "max": "maximum",
+}
+
+
 def operand(call, value, dtype):
     """An operand as a tensor or number of `dtype`, whatever it was."""
     if call.is_tensor(value):
@@ -80,9 +91,7 @@ def _scaled(call, dtype):
 
 def _binary(call):
     """Operands that are cast to what PyTorch computes in."""
-    name = {"__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift"}.get(
-        call.name, call.name
-    )
+    name = _ALIASES.get(call.name, call.name)
     x, other = call["self"], call["values"] if name == "heaviside" else call["other"]
     dtype = common_dtype(call, x, other) if name not in _LOGIC else None
     if dtype is None:
@@ -124,6 +133,9 @@ row(
     "bitwise_xor.Scalar_Tensor",
     "remainder.Scalar_Tensor",
     "floor_divide.Scalar",
+    *(f"__{name}__.{kind}" for name in ("and", "or", "xor") for kind in ("Tensor", "Scalar")),
+    "min.other",
+    "max.other",
 )(_binary)
 
 
@@ -173,7 +185,7 @@ def _convert(call):
     )
 
 
-@row("_to_copy", "to.dtype", "to.dtype_layout", "to.device", "to.other")
+@row("_to_copy", "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as")
 def _to(call):
     """PyTorch traces some numbers as tensors."""
     dtype = call.meta().dtype

@@ -1,0 +1,96 @@
+"""A program of torch.export without ops that write their operands, where little is to be done.
+
+PyTorch's own way (run_decompositions) traces the program once more, which takes longer than the
+export. It is needed for ops that the table has no row for, for graphs in graphs, and for what writes
+inputs, buffers, or parts of a tensor that something else reads."""
+
+import torch
+
+from .program import is_check
+from .table import ROWS, name_of
+
+def make_functional(program):
+    """Replaces ops in place by those that give a new tensor. Returns whether the program has rows
+    for all of its ops and writes no tensor now; otherwise it is as it was."""
+    graph = program.graph
+    kinds = {node: _kind(node) for node in graph.nodes if node.op == "call_function"}
+    if None in kinds.values():
+        return False
+    writes = [node for node, kind in kinds.items() if kind == "write"]
+    same = {}  # of each result of a write the tensor that it is
+    for node in writes:
+        same[node] = same.get(node.args[0], node.args[0])
+    if not all(_is_alone(node, graph, same) for node in writes):
+        return False
+    latest = {}  # of each tensor that is written the value that it has by then
+    for node in graph.nodes:
+        for own in node.all_input_nodes:
+            if (tensor := same.get(own, own)) in latest:
+                node.replace_input_with(own, latest[tensor])
+        if node in same:
+            latest[same[node]] = node
+            node.target = _functional_of(node)
+    graph.eliminate_dead_code()
+    program.graph_module.recompile()
+    return True
+
+
+def _kind(node):
+    """Whether an op reads its operands alone ("read") or writes the first one ("write"); None where
+    PyTorch must take it apart."""
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload):
+        is_graph = isinstance(target, torch._ops.HigherOrderOperator)
+        return (
+            None
+            if is_graph or any(own.op == "get_attr" for own in node.all_input_nodes)
+            else "read"
+        )
+    if target is torch.ops.aten.sym_size.int or is_check(node):
+        return "read"
+    if target._schema.is_mutable:
+        return "write" if _functional_of(node) else None
+    return "read" if name_of(target) in ROWS else None
+
+
+def _functional_of(node):
+    """The overload that computes what `node` writes, where the table has a row for it and the dtypes
+    are those of the first operand, so that nothing is converted."""
+    schema = node.target._schema
+    namespace, _, name = schema.name.partition("::")
+    written = [
+        argument.alias_info is not None and argument.alias_info.is_write
+        for argument in schema.arguments
+    ]
+    if namespace != "aten" or not name.endswith("_") or not written[0] or any(written[1:]):
+        return None
+    packet = getattr(torch.ops.aten, name[:-1], None)
+    overload = getattr(packet, node.target._overloadname, None)
+    dtype = node.args[0].meta["val"].dtype
+    operands = [own.meta.get("val") for own in node.all_input_nodes]
+    is_alike = all(value.dtype == dtype for value in operands if isinstance(value, torch.Tensor))
+    return overload if overload and is_alike and name_of(overload) in ROWS else None
+
+
+def _is_alone(write, graph, same):
+    """Whether nothing that shares memory with what `write` writes, but is not that tensor, was given
+    to the program or is read afterwards."""
+    memory, place, is_before = _memory(write), {}, True
+    for number, node in enumerate(graph.nodes):
+        place[node] = number
+    for node in graph.nodes:
+        is_before &= node is not write
+        if not is_before or _memory(node) != memory:
+            continue
+        if node.op != "call_function":
+            return False
+        is_read_later = any(place[user] > place[write] for user in node.users)
+        if same.get(node, node) is not same[write] and is_read_later:
+            return False
+    return True
+
+
+def _memory(node):
+    """What stands for the memory of a tensor; None of other values."""
+    value = node.meta.get("val")
+    return value.untyped_storage()._cdata if isinstance(value, torch.Tensor) else None
