@@ -241,6 +241,58 @@ def test_other_constants():
         raise Failure("a constant of the model was taken for another")
 
 
+class Rows(nn.Module):
+    """Needs 1 channel, an even number of rows, and at most 64 columns."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bias = nn.Conv2d(1, 2, 3, padding=1), nn.Parameter(torch.randn(64))
+
+    def forward(self, x, y):
+        rows = self.conv(x).unflatten(2, (2, -1)).sum(2) + self.bias[: x.shape[3]]
+        return rows, y * 2
+
+
+def auto(module, example, *calls):
+    """The shapes of the inputs under dynamic="auto", and what a warning says."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model = dlc.compile(module.eval(), example, device="cpu", dynamic="auto")
+    for arguments in (example, *calls):
+        arguments = arguments if isinstance(arguments, tuple) else (arguments,)
+        with torch.no_grad():
+            close(model(*arguments), module(*arguments))
+    said = [str(one.message) for one in found if one.category is dlc.CompileWarning]
+    return [str(value) for value in model.inputs], said
+
+
+def test_auto_dims():
+    t = torch.randn
+    begin = 'dynamic="auto": these dims are numbers, which PyTorch needs for the module: '
+    shapes, said = auto(
+        Rows(), (t(1, 1, 8, 9), t(3)), (t(4, 1, 4, 64), t(1)), (t(1, 1, 6, 1), t(9))
+    )
+    expect(shapes, ["x: f32[x_0,1,2*x_2_part,x_3]", "y: f32[y_0]"])
+    expect(said, [begin + "x[1] = 1"])
+    shapes, said = auto(Of2(torch.add), (t(1, 4), t(1, 4)), (t(5, 2), t(5, 2)))
+    expect((shapes, said), (["x: f32[x_0,x_1]", "y: f32[x_0,x_1]"], []))
+    shapes, said = auto(nn.LSTM(4, 5), t(6, 1, 4), t(1, 3, 4))
+    expect((shapes, said), (["input: f32[input_0,input_1,4]"], [begin + "input[2] = 4"]))
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    shapes, said = auto(layer, t(1, 5, 16), t(3, 1, 16))
+    expect((shapes, said), (["src: f32[src_0,src_1,16]"], [begin + "src[2] = 16"]))
+    refused(layer, t(1, 5, 16), "dynamic is 'all'; expected \"auto\", or names", dynamic="all")
+
+
+class Of2(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x, y):
+        return self.function(x, y)
+
+
 class Counter(nn.Module):
     def __init__(self):
         super().__init__()

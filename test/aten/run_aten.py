@@ -20,6 +20,8 @@ BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 TIMEOUT = 1500
 #: A commit's share of the database, of the larger files of tests, and of the networks.
 TURNS = 24
+#: Files that every commit runs.
+OWN = ("modules", "own_ops", "subclass_tensors", "backend")
 IN_TURN = ("control", "complex", "flexible", "decoders", "exported")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 
@@ -37,7 +39,7 @@ def turn():
 def commands():
     """The command of each file of tests."""
     python = os.path.join(ROOT, "test", "python")
-    found = {name: [os.path.join(HERE, name + ".py")] for name in ("modules", "backend")}
+    found = {name: [os.path.join(HERE, name + ".py")] for name in OWN}
     for name in ("tags", *IN_TURN):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
     found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{turn() % TURNS}/{TURNS}"]

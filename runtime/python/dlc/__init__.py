@@ -9,14 +9,15 @@ from ._runtime import version as __version__
 from .errors import Code, CompileError, CompileWarning, CopyWarning, Error
 from .model import KernelTime, Model, Value, load
 
-__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime", "Model", "Value", "compile", "load"]
+__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime", "Model", "Value", "compile", "load",
+           "register_op"]
 
 
 def __getattr__(name):
     # The compiler's side is read when it is wanted: a program that runs models does not pay for it.
-    if name == "compile":
-        from .compiler import compile
-        return compile
+    if name in ("compile", "register_op"):
+        from . import compiler
+        return getattr(compiler, name)
     if name == "Decoder":
         from .decoder import Decoder
         return Decoder

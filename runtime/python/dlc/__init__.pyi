@@ -1,4 +1,5 @@
 from .compiler import compile as compile
+from .compiler import register_op as register_op
 from .decoder import Decoder as Decoder
 from .errors import Code as Code
 from .errors import CompileError as CompileError

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _runtime
@@ -125,6 +125,8 @@ def _export_torch(source: Any, options: dict[str, Any], folder: str) -> str:
         path, options["structure"] = export.write(source, example, folder, options.pop("outputs"), options.pop("dynamic"), states != "refuse")
     except ExportFailure as failure:
         raise Error(str(failure), Code.USAGE if isinstance(failure, CallFailure) else Code.UNSUPPORTED) from None
+    if options["structure"].remark:
+        warnings.warn(options["structure"].remark, CompileWarning, stacklevel=4)
     return path
 
 
@@ -175,6 +177,30 @@ def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str
     return path, {path: name}
 
 
+def register_op(name: str, function: Callable[..., str | Sequence[str]] | str | Sequence[str] | None = None) -> Any:
+    """Registers how dlc writes an op of PyTorch that it does not know, such as a torch.library.custom_op.
+
+    name         "mylib::twice", or with its overload "mylib::twice.default", which is the one that is meant without
+    function     returns the text of an expression in dlc's language, or a tuple of texts for an op of several results. Its arguments are
+                 those of the op. A tensor is a text that names it, a list of tensors a list of such texts; a size that varies is
+                 a text, and a dtype is one ("f32"). Numbers, strings, None and lists of these are themselves. The new
+                 value of an argument that the op changes is a result, too, after the others. Instead of a function it may be
+                 a text, or a tuple of texts, with the names of the op's arguments: "x * factor".
+
+    Without `function` it is a decorator. A later registration of the same op replaces the first."""
+    if function is None:
+        def declare(made: Any) -> Any:
+            register_op(name, made)
+            return made
+        return declare
+    import torch
+    if not hasattr(getattr(torch, "export", None), "default_decompositions"):
+        raise Error("register_op needs PyTorch 2.5 or newer", Code.UNSUPPORTED)
+    from .aten import registered
+    registered.register_op(name, function)
+    return None
+
+
 def _default_target(device: str) -> str:
     return "cpu" if device == "cpu" else "cuda" if device.startswith("cuda") else "cpu,cuda"
 
@@ -186,7 +212,7 @@ def compile(
     output: Path | None = None,
     target: str | Sequence[str] | None = None,
     device: str = "auto",
-    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    dynamic: Mapping[str, Mapping[int, str]] | str | None = None,
     outputs: Sequence[str] | None = None,
     dynamo: bool | None = None,
     shapes: Shapes | None = None,
@@ -219,7 +245,7 @@ def compile(
     output       file to keep, for dlc.load and `dlc run`; without it the model lives in this process alone
     target       "cpu", "cuda", and GPUs such as "sm_90a" whose kernels are compiled now. Default: what `device` needs
     device       where it is loaded: "cpu", "cuda", "cuda:1", or "auto": cuda where it is usable
-    dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}
+    dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}; "auto": all those that PyTorch does not make numbers
     outputs      names for a module's results
     dynamo       chose one of PyTorch's ONNX exporters in older versions of dlc; a module goes by torch.export whatever it is
     shapes       shapes of inputs, {"x": (8, 3, 224, 224)}: the symbolic dims that they give become numbers; min_shapes and max_shapes

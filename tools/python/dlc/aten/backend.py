@@ -15,7 +15,7 @@ from .pairs import COMPLEX, is_complex, takes_pairs
 from .program import CHECKS, Program
 from .source import Source
 from .subgraph import is_graph
-from .table import ROWS, WITHOUT, name_of
+from .table import ROWS, WITHOUT, name_of, why_none
 
 
 def static_positions(graph):
@@ -55,7 +55,7 @@ def why_not(node):
     name, title = name_of(target), f"torch.ops.{target._schema.name.replace('::', '.')}"
     rows = COMPLEX if takes_pairs(node) else ROWS
     if name not in rows and target._schema.name not in ("aten::_local_scalar_dense", "aten::item"):
-        return f"{title}: {WITHOUT.get(name, _without(rows))}"
+        return f"{title}: {_without(name, rows)}"
     values = [
         node.meta.get("val"),
         *(argument.meta.get("val") for argument in node.all_input_nodes),
@@ -69,8 +69,10 @@ def why_not(node):
     return None
 
 
-def _without(rows):
-    return "dlc has no row for it" + (" of complex numbers" if rows is COMPLEX else "")
+def _without(name, rows):
+    if rows is COMPLEX:
+        return WITHOUT.get(name, "dlc has no row for it of complex numbers")
+    return why_none(name)
 
 
 def _is_size(node):

@@ -43,9 +43,13 @@ def higher_order(program, node):
 def why_not(node, of_node):
     """Why dlc cannot take a higher-order op; None where it can. `of_node` says it of the nodes of
     its graphs."""
+    from . import registered
+
     _fill()
     if node.target.name() not in OPS:
         return f"{_title(node)}: dlc has no row for it"
+    if node.target.name() == "auto_functionalized_v2":
+        return registered.why_not_changing(node)
     for graph in _graphs(node):
         for inner in graph.graph.nodes:
             why = inner.op == "call_function" and of_node(inner)
@@ -59,7 +63,7 @@ def _title(node):
 
 
 def _fill():
-    from . import flexible, loops  # noqa: F401  (they fill OPS)
+    from . import flexible, loops, registered  # noqa: F401  (they fill OPS)
 
 
 def _graphs(node):

@@ -1,11 +1,13 @@
 """The dims of a module's arguments that may change, and what torch.export takes for them."""
 
+import contextlib
 import re
 
 import torch
 from torch.utils import _pytree as pytree
 
 from .failure import CallFailure, ExportFailure
+from .sizes import plain
 
 
 def _at(tree, path):
@@ -77,6 +79,23 @@ class DynamicShapes:
         """Begins anew, without what PyTorch has suggested."""
         self.limits, self.factors = {}, {}
 
+    def settle(self, export):
+        """Nothing: the caller says which dims may change."""
+
+    def symbols(self, values):
+        """The names of dims by sympy symbol; `values`: the fake tensors of the leaves."""
+        found = {}
+        for value, dims in zip(values, self.leaves):
+            for dim, symbol in dims.items():
+                size = value.shape[dim]
+                if isinstance(size, int):
+                    raise ExportFailure(
+                        f"PyTorch made {symbol} the number {size}: the module needs it to be so"
+                    )
+                if size.node.expr.is_Symbol:
+                    found[size.node.expr] = symbol
+        return found
+
     def of_parameters(self):
         """What torch.export takes: a tree of torch.export.Dim."""
         dims = {}
@@ -120,9 +139,114 @@ class DynamicShapes:
                 self.limits[name] = tuple(int(one) if one else None for one in limits.groups())
             elif factor and factor[2] == name:
                 self.factors[name] = int(factor[1])
-            elif re.fullmatch(r"\d+", text):
-                raise ExportFailure(
-                    f"PyTorch cannot keep {name} dynamic: the module needs it to be {text}"
-                )
+            elif re.fullmatch(r"\w+", text):
+                self._keep_out(name, text)
             found = True
         return found
+
+    def _keep_out(self, name, text):
+        """A dim that must be a number, or as large as another one."""
+        if text.isdigit():
+            raise ExportFailure(
+                f"PyTorch cannot keep {name} dynamic: the module needs it to be {text}"
+            )
+
+
+class AutoShapes(DynamicShapes):
+    """dynamic="auto": each dim of the tensors may change that PyTorch does not make a number.
+    `fixed`: (name, dim, number) of those that it does, once `symbols` has run."""
+
+    def __init__(self, structure):
+        if not hasattr(torch.export.Dim, "AUTO"):
+            raise ExportFailure('dynamic="auto" needs PyTorch 2.6 or newer')
+        self.structure, self.limits, self.factors = structure, {}, {}
+        self.empty, self.fixed = set(), []
+        #: of each leaf of the arguments: symbols by dim, None until they are found
+        self.leaves = None
+        self.values, self.spec = pytree.tree_flatten(structure.parameters)
+
+    def settle(self, export):
+        """Finds the dims that may change. Sizes of 1 are tried as 2, where that works."""
+        given = self.structure.args, self.structure.named
+        found = None
+        for dims in (range(64), range(1)):
+            if found is None and self._widen_ones(given, dims):
+                with contextlib.suppress(ExportFailure):
+                    found = export()
+        if found is None:
+            self.structure.args, self.structure.named = given
+            found = export()
+        self.structure.args, self.structure.named = given
+        names = {}
+        self.leaves = [
+            (
+                {
+                    dim: names.setdefault(plain(size), f"{label}_{dim}")
+                    for dim, size in enumerate(value.shape)
+                    if not isinstance(plain(size), int)
+                }
+                if isinstance(value, torch.Tensor)
+                else {}
+            )
+            for value, label in zip(found, self.structure.labels)
+        ]
+        self._widen()
+
+    def _widen_ones(self, given, dims):
+        """Makes dims of 1 among `dims` larger; whether there are some."""
+
+        def wide(leaf):
+            if not isinstance(leaf, torch.Tensor):
+                return leaf
+            shape = [
+                2 if size == 1 and dim in dims else size for dim, size in enumerate(leaf.shape)
+            ]
+            return leaf if shape == list(leaf.shape) else leaf.expand(shape).clone()
+
+        leaves, spec = pytree.tree_flatten(given)
+        made = list(map(wide, leaves))
+        self.structure.args, self.structure.named = pytree.tree_unflatten(made, spec)
+        return any(a is not b for a, b in zip(leaves, made))
+
+    def symbols(self, values):
+        """The names of dims by sympy symbol, which are the input's with the number of the dim."""
+        found, parts = {}, {}
+        for value, dims, label in zip(values, self.leaves, self.structure.labels):
+            for dim, size in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
+                size = plain(size)
+                if isinstance(size, int):
+                    self.fixed.append((label, dim, size))
+                elif size.is_Symbol and dim in dims:
+                    found.setdefault(size, dims[dim])
+                else:
+                    parts.update(dict.fromkeys(size.free_symbols, f"{label}_{dim}_part"))
+        return {**parts, **found}
+
+    def of_parameters(self):
+        if self.leaves is not None:
+            return super().of_parameters()
+        dims = [
+            (
+                dict.fromkeys(range(value.dim()), torch.export.Dim.AUTO) or None
+                if isinstance(value, torch.Tensor)
+                else None
+            )
+            for value in self.values
+        ]
+        return pytree.tree_unflatten(dims, self.spec)
+
+    def _keep_out(self, name, text):
+        """A dim that must be a number, or as large as another one."""
+        for dims in self.leaves or ():
+            for dim in [dim for dim, held in dims.items() if held == name]:
+                if text.isdigit():
+                    del dims[dim]
+                else:
+                    dims[dim] = text
+
+    def remark(self):
+        """What the caller should know; None if all dims may change."""
+        if not self.fixed:
+            return None
+        dims = ", ".join(f"{label}[{dim}] = {size}" for label, dim, size in self.fixed)
+        return f'dynamic="auto": these dims are numbers, which PyTorch needs for the module: {dims}'

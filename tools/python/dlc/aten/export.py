@@ -12,12 +12,13 @@ from torch._dynamo.exc import UserError
 from torch._functorch import config as functorch
 from torch.fx.experimental import _config as symbolic_config
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from . import encoder, functional, held, kept, source, weights
-from .dynamic import DynamicShapes
-from .failure import ExportFailure
+from . import encoder, functional, held, kept, source, subclasses, weights
+from .dynamic import AutoShapes, DynamicShapes
+from .failure import CallFailure, ExportFailure
 from .program import Program
 from .structure import Structure
 from .table import ROWS, name_of
@@ -43,13 +44,21 @@ def decompositions_of_aot():
 def exported_program(module, structure, shapes=None):
     """The functional program of a module in evaluation mode; `structure`: of its arguments;
     `shapes`: a DynamicShapes."""
+    subclasses.check(
+        module, structure.labels, pytree.tree_leaves((structure.args, structure.named))
+    )
     trained = [part for part in module.modules() if part.training]
     module.eval()
     try:
         with warnings.catch_warnings(), _quiet(), torch.no_grad():
             warnings.simplefilter("ignore")
-            with kept.whole(), held.unchanged(module):
+            with kept.whole(), held.unchanged(module), subclasses.packed(module):
+                if shapes:
+                    shapes.settle(
+                        lambda: leaves_of(_traced(module, structure, shapes, _OF_NUMBERS))
+                    )
                 program = _traced(module, structure, shapes)
+                structure.parts = subclasses.names_of_parts(module)
             return _decomposed(program)
     finally:
         for part in trained:  # one by one: some parts may have been in evaluation mode
@@ -85,12 +94,14 @@ def _decomposed(program):
 #: whether the example decides where the data decide what the module's Python does. A run then checks
 #: that its own data decide alike.
 _WAYS = ((True, False), (False, False), (True, True), (False, True))
+#: Those in which 0 and 1 are not like other sizes.
+_OF_NUMBERS = tuple(way for way in _WAYS if not way[0])
 
 
-def _traced(module, structure, shapes):
+def _traced(module, structure, shapes, ways=_WAYS):
     """torch.export's program, with the ranges of dims that PyTorch finds."""
     failures = []
-    for is_oblivious, follows_example in _WAYS:
+    for is_oblivious, follows_example in ways:
         if follows_example and not any(
             isinstance(one, GuardOnDataDependentSymNode) for one in failures
         ):
@@ -150,23 +161,8 @@ def _explained(message):
 
 def symbols_of(program, shapes):
     """The names of dims by sympy symbol, as the caller chose them."""
-    found = {}
-    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
-    users = [
-        placeholders.get(spec.arg.name)
-        for spec in program.graph_signature.input_specs
-        if spec.kind.name == "USER_INPUT"
-    ]
-    values = [node.meta.get("val") if node is not None else None for node in users]
-    for value, dims in zip(values, shapes.leaves if shapes else []):
-        for dim, symbol in dims.items():
-            size = value.shape[dim]
-            if isinstance(size, int):
-                raise ExportFailure(
-                    f"PyTorch made {symbol} the number {size}: the module needs it to be so"
-                )
-            if size.node.expr.is_Symbol:
-                found[size.node.expr] = symbol
+    values = leaves_of(program)
+    found = shapes.symbols(values) if shapes else {}
     for value in values:
         for size in value.shape if isinstance(value, torch.Tensor) else ():
             for symbol in size.node.expr.free_symbols if not isinstance(size, int) else ():
@@ -174,25 +170,42 @@ def symbols_of(program, shapes):
     return found
 
 
+def leaves_of(program):
+    """The fake tensors, numbers and constants that are the arguments of a program."""
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    users = [
+        placeholders.get(spec.arg.name)
+        for spec in program.graph_signature.input_specs
+        if spec.kind.name == "USER_INPUT"
+    ]
+    return [node.meta.get("val") if node is not None else None for node in users]
+
+
 def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True, names=None):
     """Writes NAME.dl and NAME.safetensors of a module into `folder`. The path of the first, and the
     Structure of its arguments and results. `names` are those of the inputs, by place; without them
     they are those of forward's parameters."""
     structure = Structure(module, example)
-    shapes = DynamicShapes(structure, dynamic) if dynamic else None
+    shapes = None
+    if dynamic:
+        if isinstance(dynamic, str) and dynamic != "auto":
+            raise CallFailure(
+                f'dynamic is {dynamic!r}; expected "auto", or names of dims: {{"x": {{0: "N"}}}}'
+            )
+        shapes = AutoShapes(structure) if dynamic == "auto" else DynamicShapes(structure, dynamic)
     program = exported_program(module, structure, shapes)
     structure.of_results(program)
     name = re.sub(r"\W", "_", type(module).__name__)
     results = [*(outputs or ()), *structure.outputs[len(outputs or ()) :]]
-    symbols, found = symbols_of(program, shapes), source.of_export(
-        program, names or structure.labels
-    )
+    symbols = symbols_of(program, shapes)
+    found = source.of_export(program, names or structure.labels, structure.parts)
     for symbol, dim in symbols.items():
         if symbol in found.ranges and not (shapes and dim in shapes.empty):
             # PyTorch has no opinion of empty tensors; one may be passed where the example has one.
             found.ranges[symbol] &= ValueRanges(1, int_oo)
     made = Program(found, name, results, symbols, keeps_states)
     text = made.text()
+    structure.remark = shapes.remark() if dynamic == "auto" else None
     structure.changed = [made.input_names[target] for target in structure.changed]
     path = os.path.join(folder, name + ".dl")
     if made.weights:

@@ -24,10 +24,14 @@ _LIBRARY.define("cdist(Tensor x1, Tensor x2, float p) -> Tensor")
 _LIBRARY.define(
     "batched_nms(Tensor boxes, Tensor scores, Tensor idxs, float iou_threshold) -> Tensor"
 )
+_LIBRARY.define(
+    "unpacked(Tensor codes, Tensor scale, Tensor? zero, Tensor? shift, int bits) -> Tensor"
+)
 
 
 def _fake_recurrent(input, hx, params, lengths, num_layers, bidirectional, batch_first):
     hidden = hx[0].shape[-1]
+    torch._check(input.shape[-1] == params[0].shape[1])
     output = input.new_empty((*input.shape[:-1], hidden * (2 if bidirectional else 1)))
     return (output, *(torch.empty_like(state) for state in hx))
 
@@ -47,7 +51,28 @@ def _fake_batched_nms(boxes, scores, idxs, iou_threshold):
     return boxes.new_empty(torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64)
 
 
+@torch.library.register_fake("dlc::unpacked", lib=_LIBRARY)
+def _fake_unpacked(codes, scale, zero, shift, bits):
+    return scale.new_empty((codes.shape[0], codes.shape[1] * (2 if bits == 4 else 1)))
+
+
 # An export that follows the values of its example runs these on real tensors.
+
+
+def _real_unpacked(codes, scale, zero, shift, bits):
+    """The matrix of subclasses.Packed."""
+    columns = codes.shape[1] * (2 if bits == 4 else 1)
+
+    def of_columns(numbers):
+        return numbers.repeat_interleave(columns // numbers.shape[1], dim=1)
+
+    numbers = (torch.cat([codes & 15, codes >> 4], dim=1) if bits == 4 else codes).to(scale)
+    if zero is not None:
+        numbers = numbers - of_columns(zero).to(scale)
+    elif bits == 4:
+        numbers = numbers - 8
+    numbers = numbers * of_columns(scale)
+    return numbers if shift is None else numbers + of_columns(shift)
 
 
 def _real_recurrent(name):
@@ -75,6 +100,7 @@ def _real_batched_nms(boxes, scores, idxs, iou_threshold):
 
 for _name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
     _LIBRARY.impl(_name, _real_recurrent(_name), "CompositeExplicitAutograd")
+_LIBRARY.impl("unpacked", _real_unpacked, "CompositeExplicitAutograd")
 _LIBRARY.impl("batched_nms", _real_batched_nms, "CompositeExplicitAutograd")
 _LIBRARY.impl("cdist", lambda x1, x2, p: _CDIST(x1, x2, p), "CompositeExplicitAutograd")
 _CDIST = torch.cdist

@@ -24,6 +24,7 @@ from .rows import (
     norms,
     order,
     pooling,
+    quantized,
     reductions,
     resampling,
     scattering,
@@ -35,7 +36,7 @@ from .call import Call, dtype_text, number_text
 from .failure import ExportFailure
 from .lines import used_lines
 from .sizes import Sizes, is_sure, plain
-from .table import ROWS, WITHOUT, name_of
+from .table import ROWS, name_of, why_none
 from .tensors import KEYWORDS, ModuleTensors
 
 #: Calls that only check what PyTorch assumed of sizes and values. dlc checks what its kernels need
@@ -337,9 +338,8 @@ class Program:
         name = name_of(node.target)
         is_complex = pairs.takes_pairs(node)
         if name not in ROWS and not is_complex:
-            reason = WITHOUT.get(name, "dlc has no row for it")
             raise ExportFailure(
-                f"torch.ops.{schema.name.replace('::', '.')}.{node.target._overloadname}: {reason}{_where(node)}",
+                f"torch.ops.{schema.name.replace('::', '.')}.{node.target._overloadname}: {why_none(name)}{_where(node)}",
                 node,
             )
         try:
@@ -478,20 +478,27 @@ class Program:
         limits = {}
         for symbol, name in self.sizes.names.items():
             if (
-                not str(symbol).startswith("s")
-                or "." in name
-                or not any(_mentions(value, symbol) for _, value in self.inputs)
+                str(symbol).startswith("s")
+                and "." not in name
+                and any(_mentions(value, symbol) for _, value in self.inputs)
             ):
-                continue
-            found = self.source.ranges.get(symbol)
-            least = _finite(found.lower) if found is not None else None
-            most = _finite(found.upper) if found is not None else None
-            before = limits.get(name, (0, None))
-            least = max(before[0], 1 if least is None else least)
-            limits[name] = least, min(filter(None, (before[1], most)), default=None)
+                before, (least, most) = limits.get(name, (0, None)), self.range_of(symbol)
+                most = min(filter(None, (before[1], most)), default=None)
+                limits[name] = max(before[0], least), most
         for name, (least, most) in limits.items():
-            is_usual = least == 1 and most is None
-            yield f"dim {name}" + ("" if is_usual else f" = {least}..{most or _LONGEST}")
+            yield self.dim_line(name, least, most)
+
+    def range_of(self, symbol):
+        """The least and the largest value of a symbol; None where that has no bound."""
+        found = self.source.ranges.get(symbol)
+        least = _finite(found.lower) if found is not None else None
+        return 1 if least is None else least, _finite(found.upper) if found is not None else None
+
+    @staticmethod
+    def dim_line(name, least, most):
+        """The declaration of a dim."""
+        is_usual = least == 1 and most is None
+        return f"dim {name}" + ("" if is_usual else f" = {least}..{most or _LONGEST}")
 
 
 def _counted_range(node):

@@ -25,8 +25,9 @@ class Source:
     takes_pairs: bool = False
 
 
-def of_export(program, names):
-    """Of a functional torch.export.ExportedProgram; `names` are for its inputs, in their order."""
+def of_export(program, names, parts=None):
+    """Of a functional torch.export.ExportedProgram; `names` are for its inputs, in their order;
+    `parts` are other names for some weights."""
     from .failure import ExportFailure
 
     signature, names = program.graph_signature, iter(names)
@@ -45,7 +46,8 @@ def of_export(program, names):
             ):
                 inputs[node] = name
         elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
-            weights[node] = spec.target, tensors[spec.target].detach()
+            name = (parts or {}).get(spec.target, spec.target)
+            weights[node] = name, tensors[spec.target].detach()
         elif kind != "TOKEN":
             raise ExportFailure(f"an input of the kind {kind.lower()}, which dlc does not take")
     output = next(node for node in program.graph.nodes if node.op == "output")

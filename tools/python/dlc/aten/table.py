@@ -43,6 +43,12 @@ def without(reason, overloads):
         WITHOUT[overload if "." in overload else overload + ".default"] = reason
 
 
+def why_none(name):
+    """Why an overload has no row."""
+    of_user = "; dlc.register_op gives it one" if "::" in name else ""
+    return WITHOUT.get(name, "dlc has no row for it" + of_user)
+
+
 def name_of(overload):
     """ "relu.default" of torch.ops.aten.relu.default; with the namespace in front where it is not
     ATen's."""
