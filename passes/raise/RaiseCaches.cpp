@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#define DEBUG_TYPE "raise-caches"
+
 using namespace mlir;
 
 namespace dlc {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The networks of test/conformance/torch_networks.py, with seeded weights, go through tools/scripts/export_torch.py, dlc compile and
+"""The networks of torch_networks.py, with seeded weights, go through tools/scripts/export_torch.py, dlc compile and
 dlc run, and give what PyTorch gives. On the emulated GPU they run reduced.
 
   run_exported.py           at the size that people use on the CPU, reduced on both devices

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), name) for name in ("conformance", "aten")]
 import torch_networks  # noqa: E402
 from dlc_tool import DLC  # noqa: E402
 from onnx_exports import export_onnx  # noqa: E402

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "conformance"))
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(HERE)), name) for name in ("conformance", "aten")]
 
 WORDS = (1, 128)
 

@@ -8,13 +8,13 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from . import control
 from .call import DTYPES
 from .failure import ExportFailure
+from .graphs import control
+from .graphs.subgraph import is_graph
 from .pairs import COMPLEX, is_complex, takes_pairs
 from .program import CHECKS, Program
 from .source import Source
-from .subgraph import is_graph
 from .table import ROWS, WITHOUT, name_of, why_none
 
 

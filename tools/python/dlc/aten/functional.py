@@ -4,10 +4,21 @@ PyTorch's own way (run_decompositions) traces the program once more, which takes
 export. It is needed for ops that the table has no row for, for graphs in graphs, and for what writes
 inputs, buffers, or parts of a tensor that something else reads."""
 
+import math
+import operator
+
 import torch
 
 from .program import is_check
 from .table import ROWS, name_of
+
+#: Functions of numbers in graphs: Python's and PyTorch's.
+_OF_SIZES = {
+    function
+    for module, start in ((operator, ""), (math, ""), (torch, "sym_"))
+    for name, function in vars(module).items()
+    if callable(function) and name.startswith(start) and not isinstance(function, type)
+}
 
 
 def make_functional(program):
@@ -41,12 +52,7 @@ def _kind(node):
     PyTorch must take it apart."""
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
-        is_graph = isinstance(target, torch._ops.HigherOrderOperator)
-        return (
-            None
-            if is_graph or any(own.op == "get_attr" for own in node.all_input_nodes)
-            else "read"
-        )
+        return "read" if target in _OF_SIZES else None
     if target is torch.ops.aten.sym_size.int or is_check(node):
         return "read"
     if target._schema.is_mutable:

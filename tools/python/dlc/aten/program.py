@@ -308,7 +308,7 @@ class Program:
         elif isinstance(target, torch._ops.OpOverload):
             self._overload(node)
         elif isinstance(target, torch._ops.HigherOrderOperator):
-            from .control import higher_order
+            from .graphs.control import higher_order
 
             higher_order(self, node)
         # Python's and PyTorch's functions of sizes: the value of the node is the size.

@@ -15,7 +15,7 @@ import torch
 
 from ..errors import Code, Error
 from .call import dtype_text, number_text
-from .control import op
+from .graphs.control import op
 from .failure import ExportFailure
 from .sizes import Sizes, plain
 from .table import ROWS, name_of

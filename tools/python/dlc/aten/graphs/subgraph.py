@@ -6,7 +6,7 @@ import operator
 import sympy
 import torch
 
-from .failure import ExportFailure
+from ..failure import ExportFailure
 
 _RELATIONS = {
     "Equality": "==",
@@ -60,7 +60,7 @@ def _operand(program, value):
 def inside(program, graph, deeper):
     """The values of a subgraph, whose lines are indented by `deeper`. What it names of sizes ends
     with it."""
-    from .program import Scope
+    from ..program import Scope
 
     scope, sizes = program.scope, program.sizes
     names, known = sizes.names, sizes.known

@@ -5,7 +5,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .control import op, uses
-from .failure import ExportFailure
+from ..failure import ExportFailure
 from .subgraph import held_graph, inside, is_graph, operands_of, run
 
 
@@ -37,7 +37,7 @@ def _traced(function, values):
     from torch._guards import detect_fake_mode
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from .export import decompositions_of_aot
+    from ..export import decompositions_of_aot
 
     try:
         with detect_fake_mode(values), torch.no_grad():

@@ -4,12 +4,12 @@ import re
 
 import torch
 
-from .call import dtype_text
+from ..call import dtype_text
 from .control import given_number, graph_of, op, uses
-from .failure import ExportFailure
-from .pairs import pair_of
+from ..failure import ExportFailure
+from ..pairs import pair_of
 from .subgraph import Operand, as_tensor, inside, operands_of, run, truth
-from .table import name_of
+from ..table import name_of
 
 #: A loop of a known number of steps is written out where its steps have no more ops in all.
 _WRITTEN_OUT = 128

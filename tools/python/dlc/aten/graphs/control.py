@@ -4,7 +4,7 @@ that only call a graph. `loops.py` has the loops."""
 import torch
 
 from . import subgraph
-from .failure import ExportFailure
+from ..failure import ExportFailure
 from .subgraph import as_tensor, held_graph, inside, name_sizes, operands_of, run, truth
 
 #: "cond" -> function of the program and the node. It returns the texts of the results, None for
@@ -43,7 +43,7 @@ def higher_order(program, node):
 def why_not(node, of_node):
     """Why dlc cannot take a higher-order op; None where it can. `of_node` says it of the nodes of
     its graphs."""
-    from . import registered
+    from .. import registered
 
     _fill()
     if node.target.name() not in OPS:
@@ -63,7 +63,8 @@ def _title(node):
 
 
 def _fill():
-    from . import flexible, loops, registered  # noqa: F401  (they fill OPS)
+    from .. import registered  # noqa: F401  (they fill OPS)
+    from . import flexible, loops  # noqa: F401
 
 
 def _graphs(node):
@@ -190,7 +191,7 @@ def _autocast(program, node):
 @op("with_effects")
 def _with_effects(program, node):
     """Of checks, which dlc does itself where its kernels need them."""
-    from .program import CHECKS
+    from ..program import CHECKS
 
     target = node.args[1]
     if not isinstance(target, torch._ops.OpOverload) or target._schema.name not in CHECKS:
