@@ -72,15 +72,24 @@ bool isLibraryOnly(StringRef name) {
       {"fail", "is_tensor", "is_floating_point", "result_type", "same_dims", "largest_size"}, name);
 }
 
+/// A value in a message of the library: numbers and dims by themselves.
+static std::string textOf(const Item &item, dl::SymbolNames names) {
+  if (item.is<std::string>())
+    return item.as<std::string>();
+  if (item.isTensor())
+    return dl::text(item.as<Value>());
+  std::string described = describe(item, names);
+  StringRef text = described;
+  for (StringRef kind : {"the integer ", "the number ", "the dim "})
+    text.consume_front(kind);
+  return text.str();
+}
+
 /// `fail("x is ", x)` ends the function with an error.
 Item ForwardLowering::callFail(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
   std::string message;
-  for (const PassedArgument &argument : arguments) {
-    const Item &item = argument.value;
-    message += item.is<std::string>() ? item.as<std::string>()
-               : item.isTensor()      ? dl::text(item.as<Value>())
-                                      : describe(item, diagnostics.module);
-  }
+  for (const PassedArgument &argument : arguments)
+    message += textOf(argument.value, diagnostics.module);
   diagnostics.error(loc) << message;
   frame->hasFailed = true;
   return poison(loc);
