@@ -174,6 +174,8 @@ private:
   bool flatten(NodeImport &node, Value &value, const Sequence *like,
                llvm::SmallVectorImpl<mlir::Value> &tensors);
   bool needsKinds(const Loop &loop);
+  bool importKinds(NodeImport &node, Loop &loop, size_t firstSymbol,
+                   llvm::MutableArrayRef<mlir::Type> types);
   bool findKinds(NodeImport &node, Loop &loop);
   mlir::Type typeAtStart(mlir::RankedTensorType result, size_t firstSymbol) const;
   bool beginWith(NodeImport &node, Loop &loop, size_t position, mlir::Type type);
@@ -185,6 +187,8 @@ private:
       std::optional<bool> &goesOn,
       llvm::function_ref<bool(size_t)> isKept = [](size_t) { return true; });
   void dropCondition(dl::WhileOp loop);
+  /// Runs `import`, and drops the ops that it has made. Returns its result.
+  bool tryOut(llvm::function_ref<bool()> import);
   /// Erases the ops after `before` (null: all) up to where the next one goes, but for weights.
   void dropOpsAfter(mlir::Operation *before);
   /// The model is to be imported again, with sizes read that were counted. False.
@@ -211,6 +215,14 @@ private:
   bool importJoin(NodeImport &node);
   Item joined(NodeImport &node, Sequence &sequence, int64_t axis, bool isNew);
   bool importSequenceMap(NodeImport &node);
+  struct SequenceMap;
+  bool agreeOnLengths(NodeImport &node, SequenceMap &map);
+  std::optional<std::vector<Value>> importElement(NodeImport &node, const SequenceMap &map,
+                                                  Item position, bool isRegion);
+  bool unrollMap(NodeImport &node, const SequenceMap &map);
+  std::optional<std::vector<std::pair<Item, Item>>>
+  encodedResults(NodeImport &node, const SequenceMap &map, Item step);
+  bool importMapLoop(NodeImport &node, const SequenceMap &map);
   struct Scan;
   bool importScanLoop(NodeImport &node, const Scan &scan);
   bool countStep(NodeImport &node, int64_t steps);

@@ -65,7 +65,7 @@ def check_transforms(checks):
         checks.exported(name, Of(function), rows(3, 5, shape=(6, 8)), ROWS)
         checks.compiled(name, function, rows(3, shape=(6, 8)), dynamic=False)
         checks.compiled(name + " of odd sizes", function, rows(2, shape=(5, 9)), dynamic=False)
-    for size in (1, 2, 400, 512, 1030, 2048, 1031):
+    for size in (1, 2, 400, 512, 1030, 2048, 1031, 2053):
         checks.exported(
             f"{size} elements", Of(fourier.long), rows(2, shape=(size,)), emulated=size < 600
         )
@@ -100,11 +100,12 @@ def check_edges(checks):
         "a dim that varies",
         Of(fourier.rfft),
         rows(3, shape=(8,))[0],
-        "whose size varies",
+        "whose size varies; limit it to 4096",
         {"x": {1: "L"}},
     )
+    checks.both("a dim of at most 400", Of(fourier.limited), rows(2, shape=(8,)), {"x": {1: "L"}})
     checks.refused(
-        "5000 elements", Of(fourier.rfft), rows(1, shape=(5000,))[0], "dlc takes 1 to 4096"
+        "2000000 elements", Of(fourier.rfft), rows(1, shape=(2000000,))[0], "dlc takes 1 to 1048576"
     )
     checks.compiled("a complex result", numbers.complex_result, rows(3, 5))
     checks.compiled(

@@ -37,8 +37,8 @@ Data may choose the branch of an If and the number of steps of a Loop or Scan. T
 after a step, have one rank and dtype; a tensor that a Loop stacks has the same dims in each step. A state that no step reads, and one of a
 single element, may change its rank; a run in which such a loop takes no step is refused. Sequences and optionals may be values
 inside a model, its branches and its loops, but not its inputs or outputs. In a loop, and at positions that the model computes, all tensors
-of a sequence have one rank. SequenceMap needs the length of its sequence at import. In a model with states (`--state`) the import has
-to know the sizes that shapes are made of.
+of a sequence have one rank; so have the results of a SequenceMap over a length that the model computes, which is a loop. In a model with
+states (`--state`) the import has to know the sizes that shapes are made of.
 
 Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
 result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not

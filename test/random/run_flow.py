@@ -38,7 +38,6 @@ FILES = {"f32": np.float32, "i64": np.int64, "bool": np.bool_}
 # What docs/onnx.md says that dlc does not take, and sequences that begin empty where nothing in sight is put into them.
 LIMITS = [
     "the number of dims of an empty sequence's elements is not known; dlc needs one that is put into it",
-    "it maps a sequence whose length the model computes; dlc needs the length at import",
     "dlc takes such sequences of one rank",
     "dlc takes results of one rank and dtype",
 ]

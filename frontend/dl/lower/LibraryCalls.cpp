@@ -68,19 +68,29 @@ Item ForwardLowering::callLibrary(const LibraryFunction &function, const BoundAr
 //===- Functions that only the library may call ---------------------------------------------------===//
 
 bool isLibraryOnly(StringRef name) {
-  return llvm::is_contained<StringRef>(
-      {"fail", "is_tensor", "is_floating_point", "result_type", "same_dims", "largest_size"}, name);
+  return llvm::is_contained<StringRef>({"fail", "is_tensor", "is_floating_point", "is_static",
+                                        "result_type", "same_dims", "largest_size"},
+                                       name);
+}
+
+/// A value in a message of the library: numbers and dims by themselves.
+static std::string textOf(const Item &item, dl::SymbolNames names) {
+  if (item.is<std::string>())
+    return item.as<std::string>();
+  if (item.isTensor())
+    return dl::text(item.as<Value>());
+  std::string described = describe(item, names);
+  StringRef text = described;
+  for (StringRef kind : {"the integer ", "the number ", "the dim "})
+    text.consume_front(kind);
+  return text.str();
 }
 
 /// `fail("x is ", x)` ends the function with an error.
 Item ForwardLowering::callFail(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
   std::string message;
-  for (const PassedArgument &argument : arguments) {
-    const Item &item = argument.value;
-    message += item.is<std::string>() ? item.as<std::string>()
-               : item.isTensor()      ? dl::text(item.as<Value>())
-                                      : describe(item, diagnostics.module);
-  }
+  for (const PassedArgument &argument : arguments)
+    message += textOf(argument.value, diagnostics.module);
   diagnostics.error(loc) << message;
   frame->hasFailed = true;
   return poison(loc);
@@ -95,6 +105,8 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
     return {x.isTensor(), loc};
   if (name == "is_floating_point")
     return {x.isTensor() ? isa<FloatType>(x.tensorType().getElementType()) : x.is<double>(), loc};
+  if (name == "is_static") // a size
+    return {x.is<int64_t>(), loc};
   const Item &second = arguments.back().value;
   if (name == "result_type")
     return {emitter.promote({&x, &second}), loc};
@@ -105,7 +117,8 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
     return {llvm::equal(x.as<Item::List>(), second.as<Item::List>(), isSame), loc};
   }
   assert(name == "largest_size");
-  AffineExpr size = dl::getDims(x.tensorType())[second.as<int64_t>()];
+  AffineExpr size =
+      x.isTensor() ? dl::getDims(x.tensorType())[second.as<int64_t>()] : x.asDim(context);
   auto range = dl::rangeOf(size, dl::symbolRanges(module));
   return {range ? range->max : std::numeric_limits<int32_t>::max(), loc};
 }

@@ -86,17 +86,24 @@ bool Importer::needsKinds(const Loop &loop) {
   return false;
 }
 
-/// A step of the loop is built for its results, and dropped: sequences that begin empty get the
-/// kind of what they will hold, and what the body does not read begins with any value of the type
-/// that it writes.
-bool Importer::findKinds(NodeImport &node, Loop &loop) {
+bool Importer::tryOut(llvm::function_ref<bool()> import) {
   Operation *before = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
                           ? nullptr
                           : &*std::prev(builder.getInsertionPoint());
   auto made = frontend::copied(emitter->madeForSizes());
   llvm::SaveAndRestore reads(emitter->readsCounts, true);
   llvm::SaveAndRestore inside(trials, trials + 1);
-  size_t firstSymbol = symbols.size();
+  if (!import())
+    return false;
+  dropOpsAfter(before);
+  emitter->madeForSizes() = made;
+  return true;
+}
+
+/// Imports a step of the loop for the kinds of its results: those of the sequences that it carries,
+/// and in `types` those of what it writes.
+bool Importer::importKinds(NodeImport &node, Loop &loop, size_t firstSymbol,
+                           MutableArrayRef<Type> types) {
   std::vector<Value> given{knownInteger(0, builder.getI64Type()),
                            knownInteger(1, builder.getI1Type())};
   llvm::append_range(given, loop.initial);
@@ -104,9 +111,10 @@ bool Importer::findKinds(NodeImport &node, Loop &loop) {
   openGraph(node, loop.body, held);
   held.isRegion = true;
   auto results = importGraph(loop.body, held, given);
-  std::vector<Type> types(loop.states);
+  if (!results)
+    return false;
   loop.kinds.resize(loop.states);
-  for (size_t i = 0; results && i < loop.states; ++i) {
+  for (size_t i = 0; i < loop.states; ++i) {
     Value &value = (*results)[1 + i];
     bool isWritten = loop.uses[i] == StateUse::Written;
     if (!loop.isCarried(i) || (!value.sequence && !isWritten))
@@ -126,9 +134,16 @@ bool Importer::findKinds(NodeImport &node, Loop &loop) {
     kind.data = kindBlock.back()->addArgument(kind.data.getType(), node.loc);
     kind.shapes = kindBlock.back()->addArgument(kind.shapes.getType(), node.loc);
   }
-  dropOpsAfter(before);
-  emitter->madeForSizes() = made;
-  if (!results)
+  return true;
+}
+
+/// A step of the loop is built for its results, and dropped: sequences that begin empty get the
+/// kind of what they will hold, and what the body does not read begins with any value of the type
+/// that it writes.
+bool Importer::findKinds(NodeImport &node, Loop &loop) {
+  std::vector<Type> types(loop.states);
+  size_t firstSymbol = symbols.size();
+  if (!tryOut([&] { return importKinds(node, loop, firstSymbol, types); }))
     return false;
   for (size_t i = 0; i < loop.states; ++i)
     if (loop.uses[i] == StateUse::Written && !beginWith(node, loop, i, types[i]))

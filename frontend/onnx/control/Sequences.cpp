@@ -466,46 +466,6 @@ bool Importer::importJoin(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// The body's results for each element, as sequences; other inputs that are sequences go along.
-bool Importer::importSequenceMap(NodeImport &node) {
-  const Graph *body = graphOf(node, "body");
-  auto first = sequenceOf(node, 0);
-  if (!body || !first)
-    return body ? false : node.fail("it lacks a body");
-  if (!first->isListed())
-    return node.unsupported("it maps a sequence whose length the model computes",
-                            "; dlc needs the length at import");
-  Frame held;
-  openGraph(node, *body, held);
-  std::vector<Sequence> results(node.node.outputs.size());
-  for (size_t position = 0; position < first->elements.size(); ++position) {
-    std::vector<Value> given;
-    for (size_t input = 0; input < node.node.inputs.size(); ++input) {
-      Value *value = find(node.node.inputs[input], node.frame);
-      if (!value)
-        return node.fail("it needs its input " + llvm::Twine(input));
-      bool isListed = value->sequence && value->sequence->isListed();
-      if (value->sequence &&
-          (!isListed || value->sequence->elements.size() != first->elements.size()))
-        return node.fail("its sequences have different lengths");
-      given.push_back(isListed ? value->sequence->elements[position] : *value);
-    }
-    if (!countStep(node, static_cast<int64_t>(position)))
-      return false;
-    auto made = importGraph(*body, held, given);
-    if (!made || made->size() < results.size())
-      return made ? node.fail("its body gives too few results") : false;
-    for (auto [result, value] : llvm::zip(results, *made))
-      result.elements.push_back(std::move(value));
-  }
-  for (auto [position, result] : llvm::enumerate(results)) {
-    Value value;
-    value.sequence = std::make_shared<Sequence>(std::move(result));
-    node.setValue(position, std::move(value));
-  }
-  return true;
-}
-
 bool Importer::importSequenceOp(NodeImport &node) {
   StringRef op = node.node.op;
   if (op == "SequenceAt")

@@ -150,7 +150,7 @@ def run_map(environment, node, held):
 
 
 def mapped(scope, random):
-    sequence = pick_sequence(scope, lambda t: t.count is not None and t.count > 0 and is_number(t.element))
+    sequence = pick_sequence(scope, lambda t: t.count != 0 and is_number(t.element))
     if not sequence:
         return None
     inner = Scope(scope.model, scope)

@@ -52,10 +52,13 @@ def mapped(inputs, given, results=("g",), outputs="r"):
     return [node("SequenceMap", inputs, outputs, body=("graph", graph(nodes, loose(*given), results))), node("ConcatFromSequence", "r", axis=0)]
 
 
-case("map_length", [node("SplitToSequence", "x", "q", axis=0), *mapped("q", "e")], [rows],
-     "it maps a sequence whose length the model computes; dlc needs the length at import")
 case("map_lengths", [listed, node("SequenceConstruct", "x", "p"), *mapped("q,p", "ef")], [rows], "its sequences have different lengths")
 case("map_results", [listed, *mapped("q", "e", outputs="r,s")], [rows], "its body gives too few results")
+ones = node("SplitToSequence", "x", "q", axis=0)
+case("map_loop_results", [ones, *mapped("q", "e", outputs="r,s")], [rows], "its body gives too few results")
+case("map_loop_sequence", [ones, node("SequenceMap", "q", "r", body=("graph", graph([node("SequenceConstruct", "e", "g")], loose("e"), ("g",)))), join], [rows],
+     "a result of its body")
+case("map_no_body", [ones, node("SequenceMap", "q", "r"), join], [rows], "it lacks a body")
 case("optional_empty", [node("Optional", "", "p"), node("OptionalGetElement", "p", "e"), node("Relu", "e")], [rows],
      "it takes the element of an optional that is empty")
 

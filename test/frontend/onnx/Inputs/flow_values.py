@@ -354,6 +354,49 @@ case("sequence_if", [node("If", "c", "q", then_branch=branch([node("SequenceCons
 case("sequence_map", [node("SequenceConstruct", "a,b", "q"), node("SequenceMap", "q,d", "r", body=("graph", graph([node("Mul", "e,f", "g")], loose("e", "f"), ("g",)))),
                       node("ConcatFromSequence", "r", axis=0)], [x("N", 4, name="a"), x("M", 4, name="b"), x(1, 4, name="d")], [],
      lambda a, b, d: np.concatenate([a, b]) * d, [[a2, b2, c2]])
+# Over a sequence whose length the model computes, the body is that of a loop.
+ones = node("SplitToSequence", "x", "q", axis=0, keepdims=1)
+
+
+def mapped(inputs, names, nodes, results=("g",), outputs="r"):
+    return node("SequenceMap", inputs, outputs, body=("graph", graph(nodes, loose(*names), results)))
+
+
+case("map_length", [ones, mapped("q,d", "ef", [node("Mul", "e,f", "h"), node("MatMul", "h,w", "g")]), node("ConcatFromSequence", "r", axis=0),
+                    node("SequenceLength", "r", "l")], [x("N", 4), x(1, 4, name="d")], [reals("w", W)],
+     lambda v, d: ((v * d) @ W, len(v)), [[rows(t, 4), rows(1, 4)] for t in (1, 5, 70)], outputs=("y", "l"), devices=BOTH, options=validated)
+# Elements of sizes that the data say, of another rank and dtype; two results.
+case("map_sizes", [node("SequenceEmpty", "", "none"),
+                   node("Loop", "n,,none", "q", body=body([node("Reshape", "i,one", "i1"), node("Slice", "x,from,i1", "e"), node("SequenceInsert", "h,e", "h1"), node("Identity", "go", "on")],
+                                                          (sequence("h"),), ("on", "h1"))),
+                   mapped("q", "e", [node("NonZero", "e", "z"), node("Concat", "e,e", "g", axis=0)], ("z", "g"), "r,s"),
+                   node("ConcatFromSequence", "r", axis=1), node("ConcatFromSequence", "s", "s1", axis=0), node("SequenceLength", "s", "l")],
+     [x("N", 4), n], [ints("from", 0), ints("one", 1)],
+     lambda v, count: (np.concatenate([np.nonzero(v[:i]) for i in range(count)], 1), np.concatenate([np.tile(v[:i], (2, 1)) for i in range(count)]), count),
+     [[rows(5, 4), k] for k in (1, 2, 5)], outputs=("y", "s1", "l"), devices=BOTH)
+# Two sequences, one of them listed or both of a computed length. A run in which their lengths differ is refused.
+case("map_listed", [ones, node("Neg", "d", "m"), node("SequenceConstruct", "d,m", "p"), mapped("q,p", "ef", [node("Add", "e,f", "g")]),
+                    node("ConcatFromSequence", "r", axis=0)], [x("N", 4), x(1, 4, name="d")], [],
+     lambda v, d: np.concatenate([v[:1] + d, v[1:] - d]), [[rows(2, 4), rows(1, 4)]], [([rows(3, 4), rows(1, 4)], "expected 2, got 3")])
+case("map_two", [ones, node("SplitToSequence", "d", "p", axis=0), mapped("q,p", "ef", [node("Add", "e,f", "g")]), node("ConcatFromSequence", "r", axis=0)],
+     [x("N", 4), x("M", 4, name="d")], [], lambda v, d: v + d, [[rows(t, 4), rows(t, 4)] for t in (1, 3)], [([rows(3, 4), rows(2, 4)], "expected 3, got 2")])
+repeated = [node("SequenceEmpty", "", "none"), *(node("Loop", f"{count},,none", q, body=body([node("SequenceInsert", "h,x", "h1"), node("Identity", "go", "on")],
+                                                                                      (sequence("h"),), ("on", "h1"))) for count, q in (("n", "q"), ("m", "p")))]
+case("map_counts", [*repeated, mapped("q,p", "ef", [node("Add", "e,f", "g")]), node("ConcatFromSequence", "r", axis=0)],
+     [x("N", 4), n, x(dtype="i64", name="m")], [], lambda v, count, _: np.concatenate([v + v] * count), [[rows(2, 4), 3, 3]],
+     [([rows(2, 4), 3, 2], "to be equal"), ([rows(2, 4), 1, 2], "to be equal")])
+# No elements; a map in a loop; a body that has a loop.
+case("map_none", [node("SequenceEmpty", "", "none"),
+                  node("Loop", "n,,none", "q", body=body([node("SequenceInsert", "h,x", "h1"), node("Identity", "go", "on")], (sequence("h"),), ("on", "h1"))),
+                  mapped("q", "e", [node("Neg", "e", "g")]), node("SequenceLength", "r", "l"), node("SequenceInsert", "r,x", "s"),
+                  node("ConcatFromSequence", "s", axis=0)],
+     [x("N", 4), n], [], lambda v, count: (np.concatenate([-v] * count + [v]), count), [[rows(2, 4), k] for k in (0, 3)], outputs=("y", "l"))
+case("map_in_loop", [ones, node("Loop", "n,,q", "s", body=body([mapped("h", "e", [node("Sub", "e,x0", "g")], outputs="h1"), node("Identity", "go", "on")],
+                                                               (sequence("h"),), ("on", "h1"))), node("ConcatFromSequence", "s", axis=0)],
+     [x("N", 4), x(1, 4, name="x0"), n], [], lambda v, d, count: v - count * d, [[rows(3, 4), rows(1, 4), k] for k in (0, 2)])
+case("map_of_loop", [ones, mapped("q", "e", [node("Loop", "n,,e", "g", body=body([node("Mul", "h,two", "h1"), node("Identity", "go", "on")], ("h",), ("on", "h1")))]),
+                     node("ConcatFromSequence", "r", axis=0)],
+     [x("N", 4), n], [scalar("two", 2.0, "f32")], lambda v, count: v * f32(2) ** count, [[rows(3, 4), k] for k in (0, 3)])
 case("optional", [node("Optional", "x", "p"), node("OptionalHasElement", "p", "has"), node("OptionalGetElement", "p", "e"), node("Where", "has,e,other")],
      [x("N", 4)], [scalar("other", 5.0, "f32")], lambda v: v, [[rows(3, 4)]], opset=18)
 case("optional_none", [node("OptionalHasElement", "", "has"), node("Where", "has,x,other")],

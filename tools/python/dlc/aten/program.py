@@ -89,8 +89,6 @@ class Program:
         self.natural = {}
         #: sizes that are read from tensors
         self.read = set()
-        #: constants that several ops share, by what they are
-        self.tables = {}
         self.sizes = Sizes(self.emit)
         self.wanted_dims = dims or {}
         self.scope = Scope(source.graph_module, 2)
