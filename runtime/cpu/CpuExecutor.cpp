@@ -69,6 +69,18 @@ public:
 
   void resetStates() override { areStatesZero = false; }
 
+  rt::Expected<rt::Argument> stateMemory(size_t index) override {
+    const rt::Plan *plan = shapes.empty() ? nullptr : &shapes.front().plan;
+    for (size_t i = 0; plan && i < plan->buffers.size() && i < addresses.of.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan->buffers[i];
+      if (buffer.storage != Storage::state || buffer.index != index || !addresses.of[i])
+        continue;
+      clearStates(*plan);
+      return rt::Argument{addresses.of[i], false};
+    }
+    return rt::noBoundStates();
+  }
+
   Status run(const std::vector<rt::Argument> &inputs,
              const std::vector<rt::Argument> &outputs) override {
     IeeeArithmetic ieee;

@@ -118,6 +118,16 @@ public:
   }
 
   void resetStates() override { areStatesZero = false; }
+
+  rt::Expected<rt::Argument> stateMemory(size_t index) override {
+    for (size_t i = 0; bound && i < bound->plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = bound->plan.buffers[i];
+      if (buffer.storage != Storage::state || buffer.index != index || !areStatesZero)
+        continue;
+      return rt::Argument{reinterpret_cast<void *>(states.address() + buffer.offset), true};
+    }
+    return rt::noBoundStates();
+  }
   bool takesDeviceMemory() const override { return true; }
 
   Status prepare() override {

@@ -88,6 +88,7 @@ NB_MODULE(_runtime, module) { // NOLINT(performance-unnecessary-value-param): th
       .def("run", &Session::run, "inputs"_a, "outputs"_a.none())
       .def("prepare", &Session::prepare, "shapes"_a)
       .def("reset", &Session::reset)
+      .def("read_state", &Session::readState, "index"_a)
       .def("cache_length", &Session::cacheLength)
       .def("close", &Session::close)
       .def("device", &Session::device)

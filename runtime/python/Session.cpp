@@ -310,6 +310,24 @@ void Session::reset() {
   isBound = false; // states may now have other dims
 }
 
+nb::object Session::readState(size_t index) {
+  Turn guard(*this);
+  const Port &port = package->states()[index];
+  int rank = 0;
+  int64_t dims[DLC_MAX_RANK];
+  check(dlc_context_state_dims(context, index, &rank, dims));
+  Result result;
+  dlc_tensor out;
+  result.allocate(nullptr, port, dims, place, out);
+  dlc_status status;
+  {
+    nb::gil_scoped_release released;
+    status = dlc_context_read_state(context, index, out.data, out.bytes);
+  }
+  check(status);
+  return result.finish(port, out, dims);
+}
+
 int64_t Session::cacheLength() {
   Turn guard(*this);
   return dlc_context_cache_length(context);

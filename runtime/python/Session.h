@@ -31,6 +31,8 @@ public:
   /// Binds the shapes of all inputs, in their order; the shapes of the outputs.
   nanobind::list prepare(const nanobind::list &shapes);
   void reset();
+  /// A NumPy array with what state `index` holds.
+  nanobind::object readState(size_t index);
   /// Positions of the model's caches that runs have taken since the last reset.
   int64_t cacheLength();
   void close();

@@ -316,6 +316,41 @@ def test_states():
     refused(Counter(), x, "forward changes the buffer 'seen'", states="refuse")
 
 
+def test_states_back():
+    """What the states hold goes back into the module."""
+
+    class Keeps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("rows", torch.zeros(2, 3, dtype=torch.bfloat16))
+            self.register_buffer("scale", torch.full((3,), 2.0))
+            self.register_buffer("seen", torch.zeros(2, dtype=torch.bool))
+            self.inner = Counter()
+
+        def forward(self, x):
+            self.rows.add_(x.to(torch.bfloat16))
+            self.scale.mul_(2.0)
+            self.seen |= x[:, 0] > 0
+            return self.inner(x) * self.scale + self.rows
+
+    module, x = Keeps().eval(), torch.randn(2, 3)
+    changed = ("rows", "scale", "seen", "inner.seen", "inner.turn")
+    model = compiled(module, x)
+    other = model.clone()
+    for runs in range(3):
+        wanted = {name: module.state_dict()[name] for name in changed}
+        found = model.state_dict()
+        close({name: found[name] for name in changed}, wanted)
+        expect(len(found), len(changed))
+        close(model(x), module(x))
+    restored = Keeps().eval()
+    restored.load_state_dict(model.state_dict(), strict=False)
+    close(restored(x), model(x))
+    close(other(x), Keeps().eval()(x))
+    model.reset()
+    close(model.state_dict()["scale"], torch.full((3,), 2.0))
+
+
 class Held:
     """A cache that is no module."""
 

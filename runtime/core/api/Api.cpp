@@ -337,6 +337,38 @@ int64_t dlc_context_cache_length(const dlc_context *context) {
   return context ? context->context->cacheLength() : 0;
 }
 
+/// Whether a module has a state `index`.
+static Status checkState(const dlc_context *context, size_t index) {
+  const auto *states = context->context->module().table().states();
+  size_t count = states ? states->size() : 0;
+  return index < count ? Status()
+                       : usage(text("there is no state ", index, "; the module has ", count));
+}
+
+dlc_status dlc_context_state_dims(const dlc_context *context, size_t index, int *rank,
+                                  int64_t dims[DLC_MAX_RANK]) {
+  return guarded([&]() -> Status {
+    if (!context || !rank || !dims)
+      return usage("a pointer is null");
+    DLC_TRY(checkState(context, index));
+    Expected<Dims> found = context->context->stateDims(index);
+    if (found.failed())
+      return found.status();
+    *rank = static_cast<int>(found->size());
+    std::copy(found->begin(), found->end(), dims);
+    return {};
+  });
+}
+
+dlc_status dlc_context_read_state(dlc_context *context, size_t index, void *data, size_t bytes) {
+  return guarded([&]() -> Status {
+    if (!context || (!data && bytes))
+      return usage("a pointer is null");
+    DLC_TRY(checkState(context, index));
+    return context->context->readState(index, data, bytes);
+  });
+}
+
 dlc_status dlc_context_reset_states(dlc_context *context) {
   return guarded([&]() -> Status {
     if (!context)

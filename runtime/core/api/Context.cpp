@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/core/api/Context.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 #include "runtime/cpu/CpuExecutor.h"
 #include "runtime/cuda/CudaExecutor.h"
@@ -188,6 +189,41 @@ static std::vector<Argument> argumentsOf(const std::vector<CallerArray> &arrays)
 static Status halfWritten() {
   return {DLC_USAGE, "the run before failed and may have left states half written; reset them "
                      "first (dlc_context_reset_states)"};
+}
+
+Expected<Dims> Context::stateDims(size_t index) const {
+  if (index < heldStates.size())
+    return heldStates[index];
+  const schema::Value &state = *owner->table().states()->Get(static_cast<uint32_t>(index));
+  Dims dims;
+  for (uint32_t i = 0; state.dims() && i < state.dims()->size(); ++i) {
+    std::optional<int64_t> size = owner->expressions().constant(state.dims()->Get(i));
+    if (!size)
+      return Status(DLC_USAGE, text("state ", quoted(state.name()->string_view()),
+                                    " holds nothing before a run, which tells its dims"));
+    dims.push_back(*size);
+  }
+  return dims;
+}
+
+Status Context::readState(size_t index, void *data, size_t bytes) {
+  queue.drain();
+  if (isHalfWritten)
+    return halfWritten();
+  Expected<Dims> dims = stateDims(index);
+  if (dims.failed())
+    return dims.status();
+  const schema::Value &state = *owner->table().states()->Get(static_cast<uint32_t>(index));
+  std::optional<size_t> needed = bytesOf(*dims, static_cast<size_t>(rt::bytesOf(state.dtype())));
+  if (!needed || bytes < *needed)
+    return {DLC_USAGE, text("state ", quoted(state.name()->string_view()), " needs ",
+                            needed.value_or(0), " bytes, got ", bytes)};
+  if (heldStates.empty()) {
+    std::fill_n(static_cast<char *>(data), *needed, 0);
+    return {};
+  }
+  Expected<Argument> memory = device->stateMemory(index);
+  return memory.failed() ? memory.status() : device->copy({data, false}, *memory, *needed);
 }
 
 /// Runs on arrays that have been checked; `dims` becomes those of the outputs where the data say how large they are.

@@ -41,6 +41,12 @@ public:
   /// All states are zero again, also after a run that failed; they may then have other dims.
   void resetStates();
 
+  /// The dims of what state `index` holds. Before the first run, and after a reset, those that are in the module: DLC_USAGE for a
+  /// state some of whose dims only a run tells.
+  Expected<Dims> stateDims(size_t index) const;
+  /// Copies what state `index` holds, zeros before the first run, into host memory: dense and row-major. Waits for the runs in line.
+  Status readState(size_t index, void *data, size_t bytes);
+
   /// Null before the first successful bind.
   const Binding *binding() const { return bound ? &bound->binding : nullptr; }
   /// Dims of an output that callers see: after a bind the largest, -1 where only the run tells; after a run the real ones.

@@ -35,6 +35,10 @@ void Executor::release(void *block) {
     std::free(block);
 }
 
+Status rt::noBoundStates() {
+  return {DLC_USAGE, "the last bind failed: a state is read after a run"};
+}
+
 Status Executor::copy(Argument target, Argument source, size_t bytes) {
   if (bytes)
     std::memmove(target.data, source.data, bytes);

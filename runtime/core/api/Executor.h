@@ -47,6 +47,9 @@ public:
   virtual Status run(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs) = 0;
   /// The states are zero again when the next run begins, as before the first. Until then bind may not change their sizes.
   virtual void resetStates() = 0;
+  /// The memory of state `index` of the module under the bound shapes, dense and row-major: what the last run has left there, or
+  /// zeros. DLC_USAGE where no shapes are bound.
+  virtual Expected<Argument> stateMemory(size_t index) = 0;
   virtual bool takesDeviceMemory() const { return false; }
 
   /// Makes the bound shapes ready for enqueue().
@@ -95,6 +98,9 @@ protected:
 private:
   std::map<void *, cpu::HostBlock> blocks; ///< large ones of allocate()
 };
+
+/// What stateMemory() says where no shapes are bound.
+Status noBoundStates();
 
 } // namespace dlc::rt
 

@@ -31,6 +31,10 @@ public:
   /// The states become those of the last run, whose results have been taken.
   void commitStates();
   void resetStates() override { states.clear(); }
+  Expected<Argument> stateMemory(size_t index) override {
+    return index < states.size() ? Expected<Argument>(states[index]->place)
+                                 : Expected<Argument>(noBoundStates());
+  }
 
   bool takesDeviceMemory() const override { return device0().takesDeviceMemory(); }
   bool keepsLine() const override { return device0().keepsLine(); }

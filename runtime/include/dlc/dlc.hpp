@@ -281,6 +281,17 @@ public:
     check(dlc_context_output_data(get(), index, &data, &bytes));
     return Span<const uint8_t>(static_cast<const uint8_t *>(data), bytes);
   }
+  /// Dims of what a state holds.
+  Shape stateShape(size_t index) const {
+    int rank = 0;
+    int64_t dims[DLC_MAX_RANK];
+    check(dlc_context_state_dims(get(), index, &rank, dims));
+    return Shape(dims, dims + rank);
+  }
+  /// Copies what a state holds into host memory, dense and row-major.
+  void readState(size_t index, void *data, size_t bytes) {
+    check(dlc_context_read_state(get(), index, data, bytes));
+  }
   void resetStates() { check(dlc_context_reset_states(get())); }
   /// Positions of the caches that runs have taken since the last reset.
   int64_t cacheLength() const { return dlc_context_cache_length(get()); }

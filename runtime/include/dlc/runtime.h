@@ -215,6 +215,14 @@ DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *input
  * dlc_context_output_dims. Valid until the next bind or run. DLC_USAGE for an output that was written to an array of the caller. */
 DLC_API dlc_status dlc_context_output_data(const dlc_context *context, size_t index,
                                            const void **data, size_t *bytes);
+/* Dims of what a state holds. Before the first run, and after a reset, DLC_USAGE for a state some of whose dims only a run tells. */
+DLC_API dlc_status dlc_context_state_dims(const dlc_context *context, size_t index, int *rank,
+                                          int64_t dims[DLC_MAX_RANK]);
+/* Copies what a state holds into `data`, host memory of the caller: dense and row-major, of the dtype that dlc_module_state tells
+ * and the dims of dlc_context_state_dims. It is what the last run has left there, and zeros before the first one. Waits for the
+ * runs in line. DLC_USAGE if `bytes` are too few, and after a run that failed when it had begun. */
+DLC_API dlc_status dlc_context_read_state(dlc_context *context, size_t index, void *data,
+                                          size_t bytes);
 /* All states are zero in the next run, as in the first. */
 DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
 /* Positions of the model's caches that runs have taken since the states were reset, those in line included. A run in line that fails

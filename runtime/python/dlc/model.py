@@ -81,6 +81,13 @@ class Model:
             raise Error(f"the model has no input '{next(iter(given))}'; it has {names}", Code.USAGE)
         return {value.name: shape for value, shape in zip(self.outputs, self._session.prepare(found))}
 
+    def state(self, name: str) -> Any:
+        """A NumPy array with what a state holds: what the last run has left there, zeros before the first."""
+        for index, value in enumerate(self.states):
+            if value.name == name:
+                return self._session.read_state(index)
+        raise Error(f"the model has no state '{name}'; it has {', '.join(value.name for value in self.states) or 'none'}", Code.USAGE)
+
     def reset(self) -> None:
         """All states are zero in the next run, as in the first."""
         self._session.reset()

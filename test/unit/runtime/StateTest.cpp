@@ -20,6 +20,47 @@ float delay(dlc_context *context, int64_t n, float value, dlc_status expected = 
   return expected == DLC_OK ? y.front() : -1;
 }
 
+/// What the state `before` holds.
+std::vector<float> held(dlc_context *context) {
+  int rank = 0;
+  int64_t dims[DLC_MAX_RANK];
+  EXPECT_EQ(dlc_context_state_dims(context, 0, &rank, dims), DLC_OK) << dlc_last_error();
+  EXPECT_EQ(rank, 2);
+  std::vector<float> values(static_cast<size_t>(dims[0] * dims[1]), -1);
+  EXPECT_EQ(dlc_context_read_state(context, 0, values.data(), values.size() * sizeof(float)),
+            DLC_OK)
+      << dlc_last_error();
+  return values;
+}
+
+void expectRead(schema::Target target, dlc_context_options options) {
+  ModulePtr module = load(delayPackage(target).file());
+  ContextPtr context = open(module.get(), options);
+  ASSERT_TRUE(context);
+  int rank = 0;
+  int64_t dims[DLC_MAX_RANK];
+  EXPECT_EQ(dlc_context_state_dims(context.get(), 0, &rank, dims), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' holds nothing before a run, which tells its dims"));
+  EXPECT_EQ(dlc_context_state_dims(context.get(), 1, &rank, dims), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("there is no state 1; the module has 1"));
+  delay(context.get(), 2, 5);
+  EXPECT_EQ(held(context.get()), std::vector<float>(8, 5));
+  delay(context.get(), 2, 6);
+  EXPECT_EQ(held(context.get()), std::vector<float>(8, 6));
+  float few[7];
+  EXPECT_EQ(dlc_context_read_state(context.get(), 0, few, sizeof(few)), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' needs 32 bytes, got 28"));
+  EXPECT_EQ(dlc_context_read_state(context.get(), 0, nullptr, 32), DLC_USAGE);
+  EXPECT_EQ(dlc_context_read_state(nullptr, 0, few, sizeof(few)), DLC_USAGE);
+  EXPECT_EQ(dlc_context_state_dims(nullptr, 0, &rank, dims), DLC_USAGE);
+  // A reading changes nothing.
+  EXPECT_EQ(delay(context.get(), 2, 7), 6);
+  EXPECT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  EXPECT_EQ(dlc_context_state_dims(context.get(), 0, &rank, dims), DLC_USAGE);
+  delay(context.get(), 3, 8);
+  EXPECT_EQ(held(context.get()), std::vector<float>(12, 8));
+}
+
 void expectKept(schema::Target target, dlc_context_options options) {
   ModulePtr module = load(delayPackage(target).file());
   ContextPtr context = open(module.get(), options);
@@ -52,6 +93,14 @@ void expectKept(schema::Target target, dlc_context_options options) {
 
 TEST(State, IsKeptUntilItIsReset) { expectKept(schema::Target::cpu, options()); }
 
+TEST(State, IsRead) { expectRead(schema::Target::cpu, options()); }
+
+TEST(State, IsReadInCheckedMode) {
+  dlc_context_options checked = options();
+  checked.checked = 1;
+  expectRead(schema::Target::cpu, checked);
+}
+
 TEST(State, IsKeptInCheckedMode) {
   dlc_context_options checked = options();
   checked.checked = 1;
@@ -70,6 +119,7 @@ namespace {
 class CudaState : public Cuda {};
 } // namespace
 TEST_F(CudaState, IsKeptUntilItIsReset) { expectKept(schema::Target::cuda, options("cuda")); }
+TEST_F(CudaState, IsRead) { expectRead(schema::Target::cuda, options("cuda")); }
 #endif
 
 TEST(State, IsDescribed) {

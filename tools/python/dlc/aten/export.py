@@ -206,6 +206,11 @@ def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True
     made = Program(found, name, results, symbols, keeps_states)
     text = made.text()
     structure.remark = shapes.remark() if dynamic == "auto" else None
+    structure.states = dict(made.tensors.states)
+    structure.buffers = {
+        name: tensor.clone() if tensor.any() else tensor.new_zeros(()).expand(tensor.shape)
+        for name, tensor in made.tensors.buffers.items()
+    }
     structure.changed = [made.input_names[target] for target in structure.changed]
     path = os.path.join(folder, name + ".dl")
     if made.weights:

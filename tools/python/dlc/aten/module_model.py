@@ -1,5 +1,7 @@
 """A compiled module that is called as the module is."""
 
+import torch
+
 from ..errors import Code, Error
 from ..model import Model
 from .failure import ExportFailure
@@ -26,3 +28,28 @@ class ModuleModel(Model):
         for name, after in zip(structure.changed, found):
             tensors[names.index(name)].copy_(after)
         return structure.restored(found[len(structure.changed) :])
+
+    def state_dict(self):
+        """What the buffers that the module changes hold now, by the names that they have in the
+        module: `module.load_state_dict(model.state_dict(), strict=False)` gives them back to it."""
+        structure = self._structure
+        names = {value.name for value in self.states}
+        # Buffers that begin with other values than zeros hold these until the first run.
+        has_begun = "began" not in names or bool(self.state("began"))
+        return {
+            buffer: self._held(structure.states[buffer], first) if has_begun else first.clone()
+            for buffer, first in structure.buffers.items()
+        }
+
+    def _held(self, name, like):
+        array = self.state(name)
+        if array.dtype.isbuiltin != 1:  # one of ml_dtypes, which PyTorch does not know
+            array = array.view(f"u{array.dtype.itemsize}")
+        found = torch.as_tensor(array)
+        if like.is_complex():
+            return torch.view_as_complex(found)
+        return found.view(like.dtype) if found.dtype != like.dtype else found
+
+    def clone(self):
+        """The same model with states of its own."""
+        return ModuleModel(super().clone(), self._structure)

@@ -17,12 +17,13 @@ KEYWORDS = set(
 
 class ModuleTensors:
     """Of a Program. `declared`: names and lines of the model's members; `weights`: tensors by name;
-    `states`: names of states by the name of the buffer; `begins`: whether one of them begins with
-    values that are not zero."""
+    `states`: names of states by the name of the buffer; `buffers`: what these buffers hold now;
+    `begins`: whether one of them begins with values that are not zero."""
 
     def __init__(self, program, keeps_states):
         self.program, self.keeps_states = program, keeps_states
         self.declared, self.weights, self.states, self.begins = [], {}, {}, False
+        self.buffers = {}
         #: first parts of the names of weights
         self.places = set()
 
@@ -89,6 +90,7 @@ class ModuleTensors:
             raise ExportFailure(
                 f"forward changes the buffer '{target}'; states='keep' makes it a state of the model"
             )
+        self.buffers[target] = tensor
         tensor = pairs.as_pairs(tensor)
         name = self.program.fresh(target.replace(".", "_"))
         self.declared.append(
