@@ -36,7 +36,8 @@ void Executor::release(void *block) {
 }
 
 Status rt::noBoundStates() {
-  return {DLC_USAGE, "the last bind failed: a state is read after a run"};
+  return {DLC_USAGE,
+          "the context has no bound shapes: call dlc_context_bind or dlc_context_run first"};
 }
 
 Status Executor::copy(Argument target, Argument source, size_t bytes) {
