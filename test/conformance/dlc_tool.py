@@ -15,10 +15,10 @@ TIMEOUT = 300
 TURN = int(os.environ.get("DLC_TURN", 0))  # which sample a long kind of test takes
 
 
-def run_tool(*command, cwd=None):
+def run_tool(*command, cwd=None, timeout=TIMEOUT):
     command = [*map(str, command)]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, cwd=cwd)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, cwd=cwd)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{' '.join(command)}: {error}") from None
     if run.returncode:

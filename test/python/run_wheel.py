@@ -58,7 +58,7 @@ def main():
     os.makedirs(OUT)
     wheel = None
     with cases.case("the wheel is made"):
-        run_tool(os.path.join(ROOT, "tools", "scripts", "wheel"), OUT)
+        run_tool(os.path.join(ROOT, "tools", "scripts", "wheel"), OUT, timeout=1200)  # it builds what has changed
         wheel, = glob.glob(os.path.join(OUT, "*.whl"))
     if not wheel:
         return cases.finish()
