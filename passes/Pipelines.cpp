@@ -61,7 +61,7 @@ std::optional<Phase> phaseNamed(StringRef name) {
 }
 
 static void addSimplify(OpPassManager &module) {
-  // First: the counters are as the model has them, and the index of a scatter is no loop yet.
+  // This pass comes first: it needs counters and indices as the importers write them.
   module.addPass(createRaiseCaches());
   OpPassManager &manager = module.nest<func::FuncOp>();
   // The later passes know ops with loops alone.

@@ -21,7 +21,8 @@ class RaiseCaches : public impl::RaiseCachesBase<RaiseCaches> {
   void runOnOperation() override;
 
   void findStates(func::FuncOp function);
-  void raiseScatter(dl::ScatterOp scatter);
+  Value startOfCache(dl::ScatterOp scatter);
+  void raise(ArrayRef<std::pair<dl::ScatterOp, Value>> scatters);
   void note(dl::UpdateSliceOp update);
 
   llvm::DenseMap<Value, Value> nexts; ///< Of each state the value that it gets.
@@ -54,9 +55,9 @@ static AffineExpr stepOf(Value counter, Value next) {
 
 //===- Positions ----------------------------------------------------------------------------------===//
 
-/// Steps from `value` to the tensor that it repeats or whose elements it has under other dims.
-/// `dim`, where it is given, is the one dim along which the elements of `value` differ; it becomes that
-/// of the tensor. Returns null where `value` is no such view.
+/// Returns the tensor that `value` repeats, or whose elements it has under other dims; null where
+/// `value` is computed otherwise. `dim`, where it is given, is the only dim along which the elements of
+/// `value` differ, and becomes the same dim of the tensor.
 static Value viewed(Value value, std::optional<unsigned> &dim) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_nonnull<dl::BroadcastOp, dl::ExpandOp, dl::ExpandAsOp, dl::ReshapeOp,
@@ -150,35 +151,48 @@ static bool limitPart(ModuleOp module, AffineExpr part, int64_t most) {
   return true;
 }
 
-/// Makes an update_slice of a scatter that writes a cache: new positions behind those that a state
-/// counts. One beyond the end, which a scatter drops, is refused by the runtime.
-void RaiseCaches::raiseScatter(dl::ScatterOp scatter) {
+/// Returns the state that counts the positions of the cache that `scatter` writes: the new ones lie
+/// behind those of the runs before. Returns null where it writes no cache.
+Value RaiseCaches::startOfCache(dl::ScatterOp scatter) {
   auto cache = nexts.find(scatter.getX());
   Value src = scatter.getSrc();
   if (cache == nexts.end() || cache->second != scatter.getY() || !src || scatter.getReduce())
-    return;
+    return {};
   auto type = dl::typeOf(scatter.getX());
   unsigned dim = *dl::wrapDim(std::nullopt, "", scatter.getDim(), type.getRank());
   dl::Dims dims = dl::dimsOf(scatter.getX()), part = dl::dimsOf(src);
   if (part != dl::dimsOf(scatter.getIndex()) || part.size() != dims.size())
-    return;
+    return {};
   for (unsigned other = 0; other < dims.size(); ++other)
     if (other != dim && part[other] != dims[other])
-      return;
+      return {};
+  if (!dl::asConstant(dims[dim]) || dl::mentions(part[dim], dl::computedSymbols(getOperation())))
+    return {};
   Value start = startOf(scatter.getIndex(), dim);
   auto counter = start ? nexts.find(start) : nexts.end();
-  auto room = dl::asConstant(dims[dim]);
-  if (dl::mentions(part[dim], dl::computedSymbols(getOperation())))
-    return;
-  if (counter == nexts.end() || stepOf(counter->first, counter->second) != part[dim] || !room ||
-      !limitPart(getOperation(), part[dim], *room))
-    return;
-  OpBuilder builder(scatter);
-  auto update = dl::UpdateSliceOp::create(builder, scatter.getLoc(), type, scatter.getX(),
-                                          static_cast<uint64_t>(dim), start, src);
-  cache->second = update.getY();
-  scatter.getY().replaceAllUsesWith(update.getY());
-  scatter.erase();
+  return counter != nexts.end() && stepOf(counter->first, counter->second) == part[dim] ? start
+                                                                                        : Value();
+}
+
+/// Makes an update_slice of each scatter that writes a cache. A position beyond the end, which a
+/// scatter drops, is refused by the runtime. The runtime counts one step alone: scatters of another
+/// step than the first one's stay.
+void RaiseCaches::raise(ArrayRef<std::pair<dl::ScatterOp, Value>> scatters) {
+  for (auto [scatter, start] : scatters) {
+    auto type = dl::typeOf(scatter.getX());
+    unsigned dim = *dl::wrapDim(std::nullopt, "", scatter.getDim(), type.getRank());
+    AffineExpr part = dl::dimsOf(scatter.getSrc())[dim];
+    if ((step && step != part) ||
+        !limitPart(getOperation(), part, *dl::asConstant(dl::dimsOf(scatter.getX())[dim])))
+      continue;
+    OpBuilder builder(scatter);
+    auto update = dl::UpdateSliceOp::create(builder, scatter.getLoc(), type, scatter.getX(),
+                                            static_cast<uint64_t>(dim), start, scatter.getSrc());
+    nexts[scatter.getX()] = update.getY();
+    scatter.getY().replaceAllUsesWith(update.getY());
+    scatter.erase();
+    note(update);
+  }
 }
 
 /// Takes note of `update`, if it writes a cache.
@@ -207,9 +221,13 @@ void RaiseCaches::runOnOperation() {
     return;
   func::FuncOp function = *functions.begin();
   findStates(function);
-  SmallVector<dl::ScatterOp> scatters(function.getOps<dl::ScatterOp>());
-  llvm::for_each(scatters, [&](dl::ScatterOp scatter) { raiseScatter(scatter); });
   function.walk([&](dl::UpdateSliceOp update) { note(update); });
+  SmallVector<std::pair<dl::ScatterOp, Value>> scatters;
+  for (auto scatter : function.getOps<dl::ScatterOp>())
+    if (Value start = startOfCache(scatter))
+      scatters.push_back({scatter, start});
+  if (isOneStep)
+    raise(scatters);
   if (!capacity || !isOneStep)
     return;
   Builder builder(module.getContext());

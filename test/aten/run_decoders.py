@@ -200,6 +200,22 @@ def with_past(cases, name, net):
                 expect_close(got.numpy(), wanted.numpy(), 1e-4, 1e-4 * float(wanted.abs().max()))
 
 
+def refusals(cases, net):
+    """What dlc.Decoder says where it cannot."""
+    for arguments, said in (
+        ((torch.nn.Linear(2, 2), 8), "takes a language model of transformers, got a Linear"),
+        ((net, 0), "expected a capacity of 1 or more, got 0"),
+    ):
+        with cases.case(f"refused: {said}"):
+            try:
+                dlc.Decoder(*arguments)
+            except dlc.Error as error:
+                if said not in str(error) or error.code != dlc.Code.USAGE:
+                    raise Failure(f"{error} ({error.code})") from None
+            else:
+                raise Failure("it was taken")
+
+
 def page(cases):
     """The program of docs/generation.md, with a small network in the place of GPT-2."""
     path = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "generation.md")
@@ -237,6 +253,7 @@ def main():
             in_parts(cases, name, net)
             with_past(cases, name, net)
     if "gpt2" in names:
+        refusals(cases, network("gpt2"))
         page(cases)
     return cases.finish()
 

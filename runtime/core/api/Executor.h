@@ -99,7 +99,7 @@ private:
   std::map<void *, cpu::HostBlock> blocks; ///< large ones of allocate()
 };
 
-/// What stateMemory() says where no shapes are bound.
+/// Returns the error of stateMemory() where no shapes are bound.
 Status noBoundStates();
 
 } // namespace dlc::rt

@@ -79,3 +79,35 @@ func.func @written(%x: tensor<2x4xf32> {dl.name = "x"}, %a: tensor<8x4xf32> {dl.
   %2 = dl.add %count, %two : (tensor<i64>, tensor<i64>) -> tensor<i64>
   return %0, %1, %2 : tensor<8x4xf32>, tensor<6x4xf32>, tensor<i64>
 }
+
+// -----
+
+// The runtime counts one step: of two caches that take different numbers of positions one stays a scatter.
+
+// CHECK: module attributes {dl.cache = {capacity = 8 : i64
+// CHECK-LABEL: func @two_steps
+// CHECK: dl.update_slice %{{.*}} -> tensor<8x4xf32>
+// CHECK: dl.scatter %{{.*}} -> tensor<9x4xf32>
+func.func @two_steps(%x: tensor<2x4xf32> {dl.name = "x"}, %z: tensor<3x4xf32> {dl.name = "z"},
+                     %a: tensor<8x4xf32> {dl.name = "a", dl.state}, %b: tensor<9x4xf32> {dl.name = "b", dl.state},
+                     %count: tensor<i64> {dl.name = "count", dl.state}, %other: tensor<i64> {dl.name = "other", dl.state})
+    -> (tensor<8x4xf32> {dl.name = "a", dl.state}, tensor<9x4xf32> {dl.name = "b", dl.state},
+        tensor<i64> {dl.name = "count", dl.state}, tensor<i64> {dl.name = "other", dl.state}) {
+  %two = dl.full 2 : i64 -> tensor<i64>
+  %three = dl.full 3 : i64 -> tensor<i64>
+  %0 = dl.arange {end = affine_map<() -> (2)>, dtype = i64} : () -> tensor<2xi64>
+  %1 = dl.broadcast %count : (tensor<i64>) -> tensor<2xi64>
+  %2 = dl.add %0, %1 : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %3 = dl.unsqueeze %2 {dim = 1 : i64} : (tensor<2xi64>) -> tensor<2x1xi64>
+  %4 = dl.broadcast %3 : (tensor<2x1xi64>) -> tensor<2x4xi64>
+  %5 = dl.scatter %a, %4, %x {dim = 0 : i64} : (tensor<8x4xf32>, tensor<2x4xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %6 = dl.arange {end = affine_map<() -> (3)>, dtype = i64} : () -> tensor<3xi64>
+  %7 = dl.broadcast %other : (tensor<i64>) -> tensor<3xi64>
+  %8 = dl.add %6, %7 : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %9 = dl.unsqueeze %8 {dim = 1 : i64} : (tensor<3xi64>) -> tensor<3x1xi64>
+  %10 = dl.broadcast %9 : (tensor<3x1xi64>) -> tensor<3x4xi64>
+  %11 = dl.scatter %b, %10, %z {dim = 0 : i64} : (tensor<9x4xf32>, tensor<3x4xi64>, tensor<3x4xf32>) -> tensor<9x4xf32>
+  %12 = dl.add %count, %two : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %13 = dl.add %other, %three : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  return %5, %11, %12, %13 : tensor<8x4xf32>, tensor<9x4xf32>, tensor<i64>, tensor<i64>
+}

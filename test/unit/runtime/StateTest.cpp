@@ -20,7 +20,7 @@ float delay(dlc_context *context, int64_t n, float value, dlc_status expected = 
   return expected == DLC_OK ? y.front() : -1;
 }
 
-/// What the state `before` holds.
+/// Returns the values that the state `before` holds.
 std::vector<float> held(dlc_context *context) {
   int rank = 0;
   int64_t dims[DLC_MAX_RANK];

@@ -22,33 +22,31 @@ class Decoder(torch.nn.Module):
 
     def __init__(self, net, capacity, batch=1, logits_to_keep=1):
         super().__init__()
-        try:
-            from transformers.cache_utils import Cache, StaticLayer
-        except ImportError as error:
-            raise Error(f"dlc.Decoder needs transformers 5: {error}", Code.USAGE) from None
-        if not hasattr(StaticLayer, "cumulative_length") and "cumulative_length" not in getattr(
-            StaticLayer, "__annotations__", {}
-        ):
-            import transformers
-
+        if not hasattr(getattr(net, "config", None), "get_text_config"):
             raise Error(
-                f"dlc.Decoder needs transformers 5, this is {transformers.__version__}", Code.USAGE
+                f"dlc.Decoder takes a language model of transformers, got a {type(net).__name__}",
+                Code.USAGE,
             )
+        if not isinstance(capacity, int) or capacity < 1:
+            raise Error(
+                f"dlc.Decoder: expected a capacity of 1 or more, got {capacity}", Code.USAGE
+            )
+        Cache, StaticLayer = _caches()
         self.net = net
         self.eval()
+        parameters = inspect.signature(net.forward).parameters
+        # transformers renames the argument.
+        self.place = "cache" if "cache" in parameters else "past_key_values"
         self.options = {"use_cache": True}
-        if logits_to_keep and "logits_to_keep" in inspect.signature(net.forward).parameters:
+        if logits_to_keep and "logits_to_keep" in parameters:
             self.options["logits_to_keep"] = logits_to_keep
-        # A layer whose attention sees a window of the past keeps all of it: its mask leaves out the rest.
+        # A layer whose attention sees a window keeps the whole past: its mask leaves out the rest.
         count = net.config.get_text_config(decoder=True).num_hidden_layers
         self.past = Cache(layers=[StaticLayer(max_cache_len=capacity) for _ in range(count)])
-        with torch.no_grad():  # which makes the tensors of each layer
+        with torch.no_grad():  # the first call makes the tensors of each layer
             device = next(net.parameters()).device
-            net(
-                torch.zeros(batch, 1, dtype=torch.int64, device=device),
-                past_key_values=self.past,
-                use_cache=True,
-            )
+            ids = torch.zeros(batch, 1, dtype=torch.int64, device=device)
+            net(ids, **{self.place: self.past}, use_cache=True)
         self.past.reset()
         for number, layer in enumerate(self.past.layers):
             self.register_buffer(f"key_{number}", layer.keys, persistent=False)
@@ -56,8 +54,21 @@ class Decoder(torch.nn.Module):
             self.register_buffer(f"length_{number}", layer.cumulative_length, persistent=False)
 
     def forward(self, input_ids):
-        return self.net(input_ids, past_key_values=self.past, **self.options).logits
+        return self.net(input_ids, **{self.place: self.past}, **self.options).logits
 
     def reset(self):
         """Forgets the text."""
         self.past.reset()
+
+
+def _caches():
+    """The classes of caches whose layers count their positions in tensors."""
+    import transformers
+    from transformers import cache_utils
+
+    layer = getattr(cache_utils, "StaticLayer", None)
+    if "cumulative_length" not in getattr(layer, "__annotations__", {}):
+        raise Error(
+            f"dlc.Decoder needs transformers 5, this is {transformers.__version__}", Code.USAGE
+        )
+    return cache_utils.Cache, layer

@@ -32,7 +32,11 @@ def make_functional(program):
     same = {}  # of each result of a write the tensor that it is
     for node in writes:
         same[node] = same.get(node.args[0], node.args[0])
-    if not all(_is_alone(node, graph, same) for node in writes):
+    place = {node: number for number, node in enumerate(graph.nodes)}
+    sharing = {}  # the tensors of each memory
+    for node in graph.nodes:
+        sharing.setdefault(_memory(node), []).append(node)
+    if not all(_is_alone(node, sharing[_memory(node)], same, place) for node in writes):
         return False
     latest = {}  # of each tensor that is written the value that it has by then
     for node in graph.nodes:
@@ -79,15 +83,11 @@ def _functional_of(node):
     return overload if overload and is_alike and name_of(overload) in ROWS else None
 
 
-def _is_alone(write, graph, same):
-    """Whether nothing that shares memory with what `write` writes, but is not that tensor, was given
-    to the program or is read afterwards."""
-    memory, place, is_before = _memory(write), {}, True
-    for number, node in enumerate(graph.nodes):
-        place[node] = number
-    for node in graph.nodes:
-        is_before &= node is not write
-        if not is_before or _memory(node) != memory:
+def _is_alone(write, sharing, same, place):
+    """Whether no tensor of `sharing`, those that have the memory which `write` writes, was given to
+    the program, and none but the written one is read after the write."""
+    for node in sharing:
+        if place[node] >= place[write]:
             continue
         if node.op != "call_function":
             return False

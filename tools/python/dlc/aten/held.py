@@ -19,13 +19,14 @@ def unchanged(module):
             k: v for k, v in vars(part).items() if k not in ("_parameters", "_buffers", "_modules")
         }
         _find_numbers(own, found, _DEEPEST)
-    values = [(tensor, tensor.detach().clone()) for tensor in found.values()]
+    values = [(tensor, tensor._version, tensor.detach().clone()) for tensor in found.values()]
     try:
         yield
     finally:
         with torch.no_grad():
-            for tensor, value in values:
-                tensor.copy_(value)
+            for tensor, version, value in values:
+                if tensor._version != version:
+                    tensor.copy_(value)
 
 
 _DEEPEST = 6  # a cache holds a list of layers, each of which holds tensors
@@ -34,7 +35,8 @@ _DEEPEST = 6  # a cache holds a list of layers, each of which holds tensors
 def _find_numbers(value, found, depth):
     """Adds to `found`, by identity, the tensors of one element in `value` and what it holds."""
     if isinstance(value, torch.Tensor):
-        if value.numel() == 1:
+        # PyTorch itself refuses to write a tensor of inference mode.
+        if type(value) is torch.Tensor and value.numel() == 1 and not value.is_inference():
             found[id(value)] = value
         return
     if not depth or isinstance(value, (torch.nn.Module, type, str, bytes)) or callable(value):

@@ -132,7 +132,7 @@ def _computing(kind, names):
     return type(kind.__name__, (kind,), {name: of(name) for name in names})
 
 
-#: Of the name of a module that stands for a weight.
+#: The prefix of the names of modules that stand for weights.
 _PREFIX = "packed_"
 
 
