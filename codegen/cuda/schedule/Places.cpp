@@ -11,10 +11,11 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-memref::LoadOp loadOf(Value value) {
+memref::LoadOp loadOf(Value value, Type stored) {
   if (auto wider = value.getDefiningOp<arith::ExtFOp>())
     value = wider.getIn();
-  return value.getDefiningOp<memref::LoadOp>();
+  auto load = value.getDefiningOp<memref::LoadOp>();
+  return load && load.getType() == stored ? load : memref::LoadOp();
 }
 
 static Value yielded(Block *block) {

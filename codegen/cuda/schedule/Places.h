@@ -10,14 +10,15 @@
 
 namespace dlc::codegen {
 
-/// The load whose value, converted without loss, `value` is; null where it is more than that.
-mlir::memref::LoadOp loadOf(mlir::Value value);
+/// The load of an element stored as `stored` whose value, widened where arithmetic is wider, `value` is; null where it
+/// is anything else: a copy of the element would not be `value`.
+mlir::memref::LoadOp loadOf(mlir::Value value, mlir::Type stored);
 /// How the load of an element is found from its value; null where there is none.
 using FindLoad = llvm::function_ref<mlir::memref::LoadOp(mlir::Value)>;
 /// True where `value` is an element of a buffer, or 0 behind bounds checks.
-bool isPlace(mlir::Value value, FindLoad find = loadOf);
+bool isPlace(mlir::Value value, FindLoad find);
 /// The offset of the element that `value` is, -1 where it is 0: the code that reads it becomes code that finds it.
-mlir::Value placeOf(mlir::Value value, FindLoad find = loadOf);
+mlir::Value placeOf(mlir::Value value, FindLoad find);
 
 } // namespace dlc::codegen
 

@@ -57,7 +57,7 @@ Value ContractionTemplate::emitElement(unsigned term) const {
 
 memref::LoadOp ContractionTemplate::loadOfElement(unsigned term, Value value) const {
   if (!bytes || bytes->isFloat8)
-    return loadOf(value);
+    return loadOf(value, storageType(elementType()));
   return byteLoadOf(value, bytes->operands[term].zeroPoint);
 }
 
@@ -239,7 +239,7 @@ void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand
     operand.width = 0;
     if (bytes && !bytes->isFloat8)
       value = storedByte(value, bytes->operands[operand.term].zeroPoint);
-    else if (memref::LoadOp load = rounded ? loadOf(value) : nullptr)
+    else if (memref::LoadOp load = rounded ? find(value) : nullptr)
       value = load.getResult();
     else if (rounded && !bytes)
       value = toStorage(k.b, k.loc, value, elementType());

@@ -181,7 +181,9 @@ bool DepthwiseSchedule::isPlain(unsigned term) {
   for (AffineExpr variable : variables)
     if (isa<AffineDimExpr>(variable))
       k.math.bindLoop(variable, scratch.addArgument(k.b.getIndexType(), k.loc));
-  bool plain = isPlace(k.body.emitTermRead(k.b, term, variables));
+  Type stored = storageType(elementOf(tensorOf(term)));
+  bool plain = isPlace(k.body.emitTermRead(k.b, term, variables),
+                       [&](Value element) { return loadOf(element, stored); });
   scratch.dropAllDefinedValueUses();
   return plain;
 }
@@ -274,7 +276,10 @@ void DepthwiseSchedule::bindTaps(ValueRange at) {
 
 void DepthwiseSchedule::give(unsigned term, bool isPlainTerm) {
   Value value = k.body.emitTermRead(k.b, term, variables);
-  dlk::GiveOp::create(k.b, k.loc, isPlainTerm ? placeOf(value) : value);
+  Type stored = storageType(elementOf(tensorOf(term)));
+  if (isPlainTerm)
+    value = placeOf(value, [&](Value element) { return loadOf(element, stored); });
+  dlk::GiveOp::create(k.b, k.loc, value);
 }
 
 void DepthwiseSchedule::finish(dlk::CallOp call, bool across) {
