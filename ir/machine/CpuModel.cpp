@@ -5,24 +5,25 @@
 
 namespace dlc {
 
-const CpuModel kAvx512Vnni = {.floatProducts = 56,
-                              .blockProducts = 46,
-                              .fewChannels = 28,
-                              .byteProducts = 220,
-                              .looseFloats = 20,
-                              .looseIntegers = 12,
-                              .memoryBytes = 29,
-                              .cacheBytes = 1 << 20,
-                              .roundedNumbers = 10,
-                              .scaledSums = 4.5,
-                              .unpackedBytes = 1000,
-                              .unpackedHalves = 28,
+const CpuModel kAvx512Vnni = {.floatProducts = {56},
+                              .blockProducts = {46},
+                              .fewChannels = {28},
+                              .byteProducts = {220},
+                              .looseFloats = {20},
+                              .looseIntegers = {12},
+                              .memory = {29},
+                              .cache = {60},
+                              .roundedNumbers = {10},
+                              .scaledSums = {4.5},
+                              .unpackedBytes = {1000},
+                              .unpackedHalves = {28},
+                              .weightCache = {1 << 20},
+                              .ownCache = {1 << 20},
+                              .stepWeights = {256 << 10},
+                              .stepRows = 8,
+                              .meetings = 1.5,
                               .rowsAtOnce = 16,
                               .launch = 1,
-                              .ownCache = 1 << 20,
-                              .usualThreads = 4,
-                              .stepWeights = 256 << 10,
-                              .stepRows = 8,
-                              .meetings = 1.5};
+                              .usualThreads = 4};
 
 } // namespace dlc

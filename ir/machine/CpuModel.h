@@ -3,29 +3,37 @@
 #ifndef DLC_IR_MACHINE_CPUMODEL_H
 #define DLC_IR_MACHINE_CPUMODEL_H
 
+#include "ir/machine/Quantities.h"
+
 namespace dlc {
 
-/// The rates of a CPU that estimates use: those of one core, in a nanosecond.
+/// What estimates know of a CPU. Rates are those of one core.
 struct CpuModel {
-  double floatProducts;  // multiply-adds of f32 in panels of weights
-  double blockProducts;  // the same where only blocks of weights that are not zero are stored
-  double fewChannels;    // of floatProducts, of an image of few channels, which lie apart in memory
-  double byteProducts;   // of u8 by i8, four neighbours at a time
-  double looseFloats;    // multiply-adds of f32 where channels share no sum (depthwise)
-  double looseIntegers;  // the same of integers
-  double memoryBytes;    // of weights that caches do not hold
-  double cacheBytes;     // what they hold
-  double roundedNumbers; // f32 that become bytes, as a part of the kernel that makes them
-  double scaledSums;     // i32 that become f32 again, at the end of a product
-  double unpackedBytes;  // weights of 8 bits that a product makes f32
-  double unpackedHalves; // weights of 4 bits
-  double rowsAtOnce;     // rows that share weights which have been unpacked
-  double launch;         // microseconds of a kernel that has nothing to do
-  double ownCache;       // bytes of the cache that no other core shares
-  double usualThreads;   // that share a launch
-  double stepWeights;    // bytes of a recurrence's weights from which on threads share its steps
-  double stepRows;       // rows of a recurrence up to which they do
-  double meetings;       // times it takes with its units shared out where either does not hold
+  Rate floatProducts;  // multiply-adds of f32 in panels of weights
+  Rate blockProducts;  // the same where only blocks of weights that are not zero are stored
+  Rate fewChannels;    // as floatProducts, of an image of few channels, which lie apart in memory
+  Rate byteProducts;   // of u8 by i8, four neighbours at a time
+  Rate looseFloats;    // multiply-adds of f32 where channels share no sum (depthwise)
+  Rate looseIntegers;  // the same of integers
+  Rate memory;         // bytes that the core's own caches do not hold
+  Rate cache;          // bytes that they hold
+  Rate roundedNumbers; // f32 that become bytes, as a part of the kernel that makes them
+  Rate scaledSums;     // i32 that become f32 again, at the end of a product
+  Rate unpackedBytes;  // weights of 8 bits that a product makes f32
+  Rate unpackedHalves; // weights of 4 bits
+  Bytes weightCache;   // weights up to which a product reads them from caches
+  Bytes ownCache;      // of the cache that no other core shares
+  Bytes stepWeights;   // of a recurrence's weights from which on threads share its steps
+  double stepRows;     // rows of a recurrence up to which they do
+  double meetings;     // times it takes with its units shared out where either does not hold
+  double rowsAtOnce;   // rows that share weights which have been unpacked
+  double launch;       // microseconds of a kernel that has nothing to do
+  double usualThreads; // that share a launch
+
+  /// Nanoseconds of one core to move the bytes that a kernel reads and writes once.
+  double nanosecondsToMove(double bytes) const {
+    return bytes / (bytes <= ownCache ? cache : memory);
+  }
 };
 
 /// An AMD EPYC with AVX-512 VNNI, fitted to what `dlc bench --profile` said of the kernels of

@@ -43,12 +43,12 @@ bool CpuOracle::hasVectorsOfGroups(LoopNestOpInterface window) const {
 }
 
 double CpuOracle::microsecondsToMove(Operation *, int64_t bytes) const {
-  return kAvx512Vnni.launch + 2 * double(bytes) / kAvx512Vnni.memoryBytes / 1000;
+  return kAvx512Vnni.launch + 2 * double(bytes) / kAvx512Vnni.memory / 1000;
 }
 
 double CpuOracle::microsecondsToCompute(Operation *, double bytes, double operations) const {
   return kAvx512Vnni.launch +
-         (bytes / kAvx512Vnni.cacheBytes + operations / (2 * kAvx512Vnni.looseFloats)) / 1000;
+         (kAvx512Vnni.nanosecondsToMove(bytes) + operations / (2 * kAvx512Vnni.looseFloats)) / 1000;
 }
 
 std::optional<double> CpuOracle::microsecondsOfRun(ModuleOp target) const {

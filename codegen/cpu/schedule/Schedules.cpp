@@ -35,7 +35,7 @@ double CpuPlanQuestion::operations() {
 }
 
 double CpuPlanQuestion::nanosecondsOnce() {
-  return std::max(usual(costOf(kernel.getBodyBlock()).bytes) / kAvx512Vnni.cacheBytes,
+  return std::max(kAvx512Vnni.nanosecondsToMove(usual(costOf(kernel.getBodyBlock()).bytes)),
                   operations() / (2 * kAvx512Vnni.looseFloats));
 }
 

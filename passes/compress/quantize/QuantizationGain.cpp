@@ -139,7 +139,7 @@ static std::optional<Rows> rowsOf(const OpOperand &table) {
 
 /// Nanoseconds that reading `bytes` of weights takes beside arithmetic of `compute`.
 static double withWeights(const CpuModel &cpu, double compute, double bytes) {
-  double memory = bytes > cpu.cacheBytes ? bytes / cpu.memoryBytes : 0;
+  double memory = bytes > cpu.weightCache ? bytes / cpu.memory : 0;
   // About half of the shorter one is not hidden.
   return std::max(compute, memory) + std::min(compute, memory) / 2;
 }
@@ -153,7 +153,7 @@ static double filledProducts(const Work &work) {
 static double floatsOnCpu(const CpuModel &cpu, const Work &work) {
   if (!work.hasColumns || work.isGrouped)
     return work.products / cpu.looseFloats;
-  double rate = work.neighbours <= kFewChannels ? cpu.fewChannels : cpu.floatProducts;
+  Rate rate = work.neighbours <= kFewChannels ? cpu.fewChannels : cpu.floatProducts;
   return withWeights(cpu, filledProducts(work) / rate, work.weights * 4);
 }
 
@@ -191,8 +191,7 @@ static TargetGain fewBitsOnCpu(const Work &work, unsigned bits) {
 static TargetGain rowsOnCpu(const Rows &rows, unsigned bits) {
   const CpuModel cpu = kAvx512Vnni;
   auto time = [&](double compute, double bytes) {
-    double memory =
-        rows.table * bytes > cpu.cacheBytes ? rows.elements * bytes / cpu.memoryBytes : 0;
+    double memory = rows.table * bytes > cpu.weightCache ? rows.elements * bytes / cpu.memory : 0;
     return std::max(compute, memory) + std::min(compute, memory) / 2;
   };
   double moved = rows.elements / cpu.looseFloats,

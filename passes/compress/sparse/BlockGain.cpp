@@ -27,7 +27,7 @@ bool mayGainByBlocks(const MatrixWeight &weight, int64_t stored) {
 /// Nanoseconds of arithmetic that takes `compute` beside reading `bytes` of weights: about half of
 /// the shorter one is not hidden.
 static double timeOf(const CpuModel &cpu, double compute, double bytes) {
-  const double memory = bytes > cpu.cacheBytes ? bytes / cpu.memoryBytes : 0;
+  const double memory = bytes > cpu.weightCache ? bytes / cpu.memory : 0;
   return std::max(compute, memory) + std::min(compute, memory) / 2;
 }
 

@@ -28,4 +28,20 @@ dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
   %y = dl.relu %x : (tensor<4096xf32>) -> tensor<4096xf32>
   dl.yield %y : tensor<4096xf32>
 }
+
+// Times of one core by hand: 8 MiB of memory at 29 bytes a nanosecond, and 8 KiB of its own cache at 60.
+// CHECK-LABEL: dlx.kernel @from_memory
+// CHECK-SAME: ns = 289262>
+dlx.kernel @from_memory attributes {kind = #dlx.kind<map>} {
+^bb0(%x: tensor<1048576xf32>):
+  %y = dl.neg %x : (tensor<1048576xf32>) -> tensor<1048576xf32>
+  dl.yield %y : tensor<1048576xf32>
+}
+// CHECK-LABEL: dlx.kernel @from_cache
+// CHECK-SAME: ns = 137>
+dlx.kernel @from_cache attributes {kind = #dlx.kind<map>} {
+^bb0(%x: tensor<1024xf32>):
+  %y = dl.neg %x : (tensor<1024xf32>) -> tensor<1024xf32>
+  dl.yield %y : tensor<1024xf32>
+}
 }
