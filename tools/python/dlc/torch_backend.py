@@ -8,6 +8,7 @@ gradients runs in eager PyTorch as a whole."""
 
 from __future__ import annotations
 
+import collections
 import hashlib
 import os
 import tempfile
@@ -26,6 +27,8 @@ from .model import load
 
 #: Versions of its weights that a piece keeps compiled.
 KEPT = 4
+#: Changes of a weight for which a piece is compiled again.
+COMPILED_CHANGES = 1
 
 
 def _warn(why):
@@ -54,55 +57,78 @@ class _Watch:
         words = tensor.detach().reshape(-1).view(torch.uint8).numpy()
         return words if words.nbytes <= self.WHOLE else words[:: words.nbytes // self.SAMPLED | 1]
 
+    def changed(self, tensors):
+        """The positions of tensors that are not as they were."""
+        return [
+            position
+            for position, (state, sample, held, tensor) in enumerate(
+                zip(self.state, self.samples, self.bytes, tensors)
+            )
+            if state != (tensor.data_ptr(), self._version(tensor))
+            or (sample is not None and sample.tobytes() != held)
+        ]
+
     def is_same(self, tensors):
-        return all(
-            state == (tensor.data_ptr(), self._version(tensor))
-            for state, tensor in zip(self.state, tensors)
-        ) and all(
-            sample is None or sample.tobytes() == held
-            for sample, held in zip(self.samples, self.bytes)
-        )
+        return not self.changed(tensors)
 
 
 class _Piece(torch.nn.Module):
     """A functional graph that dlc compiles when it is called first, and again when a weight has
-    changed."""
+    changed. Weights that change more often become inputs of the model: each call passes them, and
+    nothing is compiled for them any more."""
 
     def __init__(self, source, options):
         super().__init__()
         self.source, self.options = source, options
         self.compiled = []  # (watch, model), the newest last
+        self.changes = collections.Counter()  # of each weight, by its position
 
-    def _model(self, held, device):
-        for watch, model in reversed(self.compiled):
-            if watch.is_same(held):
-                return model
+    def _pass_changing(self, held):
+        """Counts the weights that have changed, and makes inputs of those that change again."""
+        if not self.compiled:
+            return
+        weights = [self.source.weights[i] for i in self.compiled[-1][0].changed(held)]
+        self.changes.update(weights)
+        passed = [weight for weight in weights if self.changes[weight] > COMPILED_CHANGES]
+        if passed:
+            self.source = self.source.passing(passed)
+            self.compiled = []
+
+    def _model(self, arguments):
+        """The model of the weights as they are, and what it is called with; the graph itself in
+        place of the model where dlc does not take it."""
+        held = [arguments[position] for position in self.source.weights]
+        made = next((made for watch, made in reversed(self.compiled) if watch.is_same(held)), None)
+        if made is None:
+            self._pass_changing(held)
+            held = [arguments[position] for position in self.source.weights]
+        given = [self._input(arguments[position]) for position in self.source.inputs]
+        return self._made(held, given) if made is None else made, given
+
+    @staticmethod
+    def _input(value):
+        if not isinstance(value, torch.Tensor):
+            return torch.tensor(value)
+        return as_pairs(value.detach()).contiguous()
+
+    def _made(self, held, given):
+        on_gpu = next((value.device for value in given if value.is_cuda), None)
+        device = f"cuda:{on_gpu.index or 0}" if on_gpu else "cpu"
         watch = _Watch(held)
         try:
-            model = _compiled(self.source.program(held), {"device": device, **self.options})
+            made = _compiled(self.source.program(held), {"device": device, **self.options})
         except (Error, ExportFailure) as error:
             _warn(f"a graph: {error}")
-            model = None
-        self.compiled = [*self.compiled[1 - KEPT :], (watch, model)]
-        return model
+            made = self.source.graph
+        self.compiled = [*self.compiled[1 - KEPT :], (watch, made)]
+        return made
 
     def forward(self, *arguments):
-        held = [arguments[position] for position in self.source.weights]
-        given = [arguments[position] for position in self.source.inputs]
-        given = [
-            (
-                as_pairs(value.detach()).contiguous()
-                if isinstance(value, torch.Tensor)
-                else torch.tensor(value)
-            )
-            for value in given
-        ]
-        on_gpu = next((value.device for value in given if value.is_cuda), None)
-        model = self._model(held, f"cuda:{on_gpu.index or 0}" if on_gpu else "cpu")
-        if model is None:
-            return self.source.graph(*arguments)
+        made, given = self._model(arguments)
+        if made is self.source.graph:
+            return made(*arguments)
         try:
-            found = model(*given)
+            found = made(*given)
         except Error as error:
             _warn(f"a graph with sizes that dlc does not take: {error}")
             return self.source.graph(*arguments)

@@ -48,7 +48,7 @@ class DynamicShapes:
         #: symbols of dims that are empty in the example
         self.empty = set()
         known = {*structure.parameters, *structure.labels}
-        if unknown := sorted(set(dynamic) - known):
+        if unknown := sorted(map(str, set(dynamic) - known)):
             names = ", ".join(structure.labels)
             raise CallFailure(f"dynamic names {', '.join(unknown)}; the inputs are {names}")
         pairs, self.spec = pytree.tree_flatten_with_path(structure.parameters)

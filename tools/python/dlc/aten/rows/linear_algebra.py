@@ -15,6 +15,11 @@ def _without_codes(call, positions, what="the error codes"):
             call.refuse(f"{what} of a factorization, which dlc does not give")
 
 
+@row("einsum")
+def _einsum(call):
+    return f'einsum("{call["equation"]}", {", ".join(map(call.text, call["tensors"]))})'
+
+
 @row("linalg_inv_ex")
 def _inverse(call):
     _without_codes(call, (1,))
