@@ -288,7 +288,13 @@ void BodyEmitter::bindCoordinates(BodyContext &context, const Reads &reads, unsi
 Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange accs, Body emit) {
   Location loc = LoopNestOpInterface(reads.op).getLoc();
   SmallVector<Value> positions(reads.loops.size());
+  Value place;
   auto bindPositions = [&] {
+    if (AffineExpr expr = placeOf(reads)) {
+      place = hasLanePlaces() ? laneTests->places(builder, expr)
+                              : math.materialize(builder, kernel.getLoc(), expr);
+      return;
+    }
     for (unsigned loop : reads.nest.indexDims.set_bits())
       if (loop < positions.size())
         positions[loop] = math.materialize(builder, kernel.getLoc(), reads.loops[loop]);
@@ -309,6 +315,7 @@ Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange a
   }
   if (!isComputed)
     bindPositions();
+  context.place = place;
   unsigned numReads = values.size();
   values.append(accs.begin(), accs.end());
   alignShapes(builder, loc, values);
@@ -584,6 +591,23 @@ void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineE
       visit(test.index, test.extent);
 }
 
+AffineExpr BodyEmitter::placeOf(const Reads &reads) const {
+  if (!reads.nest.readsPlace || reads.isTerm)
+    return {};
+  auto type = cast<RankedTensorType>(LoopNestOpInterface(reads.op)->getResult(0).getType());
+  return offset(dl::makeTensor(dl::getDims(type), type.getElementType()),
+                reads.loops.take_front(reads.nest.parallel.size()));
+}
+
+bool BodyEmitter::visitPlaces(ArrayRef<AffineExpr> indices,
+                              llvm::function_ref<bool(AffineExpr)> visit) const {
+  auto enter = [&](const Reads &reads, ArrayRef<Place>) {
+    AffineExpr expr = placeOf(reads);
+    return !expr || visit(expr);
+  };
+  return walk(Walk{enter, nullptr}, result, indices);
+}
+
 bool BodyEmitter::splitsLanes(const Place &place, AffineExpr variable) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   return llvm::any_of(place.tests, [&](const BoundsTest &test) {
@@ -596,9 +620,14 @@ bool BodyEmitter::splitsLanes(const Reads &reads, ArrayRef<Place> places,
                               AffineExpr variable) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   auto moves = [&](AffineExpr index) { return index.isFunctionOfDim(position); };
-  for (unsigned loop : reads.nest.indexDims.set_bits())
-    if (loop < reads.loops.size() && moves(reads.loops[loop]))
+  if (AffineExpr expr = placeOf(reads)) {
+    if (moves(expr) && !(hasLanePlaces() && math.stepAlong(expr, variable)))
       return true;
+  } else {
+    for (unsigned loop : reads.nest.indexDims.set_bits())
+      if (loop < reads.loops.size() && moves(reads.loops[loop]))
+        return true;
+  }
   bool earlierMove = false; // a computed index depends on what was read before
   for (auto [access, place] : llvm::zip(reads.accesses(), places)) {
     if ((access.isComputed() && earlierMove) || splitsLanes(place, variable))

@@ -125,6 +125,8 @@ public:
     std::function<mlir::Value(mlir::OpBuilder &, mlir::Value lanes,
                               llvm::function_ref<mlir::Value()> read)>
         within;
+    /// Of schedules that vectors of places serve (LoopNest::readsPlace): `expr` as an index, or as a vector of those of the lanes.
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::AffineExpr expr)> places;
   };
   std::optional<LaneTests> laneTests;
 
@@ -156,6 +158,10 @@ public:
   /// several ops read at one index is visited once.
   using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
   bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit) const;
+  /// Calls `visit` for each place that a body which emit(result, indices) would make reads. Stops and returns false when `visit`
+  /// does.
+  bool visitPlaces(llvm::ArrayRef<mlir::AffineExpr> indices,
+                   llvm::function_ref<bool(mlir::AffineExpr)> visit) const;
   /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root included).
   bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
                       llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
@@ -245,6 +251,9 @@ private:
   bool walkResults(const Walk &walk, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
   /// Neighbours along `variable` need different control for a test of this place, or in this body:
   /// they cannot be lanes of a vector.
+  /// The place among the results of an op whose result's body reads it; null of others.
+  mlir::AffineExpr placeOf(const Reads &reads) const;
+  bool hasLanePlaces() const { return laneTests && laneTests->places; }
   bool splitsLanes(const Place &place, mlir::AffineExpr variable) const;
   bool splitsLanes(const Reads &reads, llvm::ArrayRef<Place> places,
                    mlir::AffineExpr variable) const;

@@ -73,6 +73,18 @@ Value BodyContext::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(builder, loc, type, scalar);
 }
 
+Value BodyContext::placeIn(ArrayRef<AffineExpr> dims) {
+  if (place)
+    return place;
+  Value at;
+  for (auto [dim, index] : llvm::zip_equal(dims, parallel))
+    at = at ? arith::AddIOp::create(builder, loc,
+                                    arith::MulIOp::create(builder, loc, at, extent(dim)), index)
+                  .getResult()
+            : index;
+  return at ? at : arith::ConstantIndexOp::create(builder, loc, 0).getResult();
+}
+
 Value BodyContext::lane(Value value) {
   return isa<VectorType>(value.getType()) ? vector::ExtractOp::create(builder, loc, value, 0)
                                           : value;

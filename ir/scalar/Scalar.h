@@ -27,6 +27,8 @@ public:
 
   mlir::Value value() const { return held; }
   ScalarKind getKind() const { return kind; }
+  mlir::OpBuilder &getBuilder() const { return *builder; }
+  mlir::Location getLoc() const { return loc; }
   bool isFloat() const { return kind == ScalarKind::floating; }
   mlir::Type elementType() const;
 

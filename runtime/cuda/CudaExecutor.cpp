@@ -122,8 +122,11 @@ public:
   rt::Expected<rt::Argument> stateMemory(size_t index) override {
     for (size_t i = 0; bound && i < bound->plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = bound->plan.buffers[i];
-      if (buffer.storage != Storage::state || buffer.index != index || !areStatesZero)
+      if (buffer.storage != Storage::state || buffer.index != index)
         continue;
+      ContextScope scope(gpu);
+      DLC_TRY(scope.status());
+      DLC_TRY(clearStates(stream));
       return rt::Argument{reinterpret_cast<void *>(states.address() + buffer.offset), true};
     }
     return rt::noBoundStates();
@@ -304,6 +307,16 @@ private:
                                          : LibraryUse::estimated;
   }
 
+  /// Zeros the states where they shall be zero.
+  Status clearStates(Stream into) {
+    if (bound->plan.stateBytes > 0 && !areStatesZero)
+      DLC_TRY(gpu.check(driver.memsetD8Async(states.address(), 0,
+                                             static_cast<size_t>(bound->plan.stateBytes), into),
+                        "clear the states"));
+    areStatesZero = true;
+    return {};
+  }
+
   /// Makes room for the bound shape and resolves its addresses.
   Status place() {
     DLC_TRY(arena.reserve(gpu, bound->plan.arenaBytes, "the activations"));
@@ -435,12 +448,7 @@ private:
                     "clear what blocks exchange"));
       isExchangeClear = true;
     }
-    if (bound->plan.stateBytes > 0 && !areStatesZero) {
-      DLC_TRY(gpu.check(driver.memsetD8Async(states.address(), 0,
-                                             static_cast<size_t>(bound->plan.stateBytes), into),
-                        "clear the states"));
-      areStatesZero = true;
-    }
+    DLC_TRY(clearStates(into));
     if (profiled || timed)
       DLC_TRY(recordEvent(0));
     DLC_TRY(enqueueCommands(into, graph));

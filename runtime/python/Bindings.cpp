@@ -89,6 +89,8 @@ NB_MODULE(_runtime, module) { // NOLINT(performance-unnecessary-value-param): th
       .def("prepare", &Session::prepare, "shapes"_a)
       .def("reset", &Session::reset)
       .def("read_state", &Session::readState, "index"_a)
+      .def("write_state", &Session::writeState, "index"_a, "array"_a)
+      .def("seed", &Session::seed, "seed"_a)
       .def("cache_length", &Session::cacheLength)
       .def("close", &Session::close)
       .def("device", &Session::device)

@@ -328,6 +328,34 @@ nb::object Session::readState(size_t index) {
   return result.finish(port, out, dims);
 }
 
+void Session::writeState(size_t index, nb::handle array) {
+  Turn guard(*this);
+  const Port &port = package->states()[index];
+  Array held;
+  dlc_tensor tensor;
+  held.read(array, port, Access::read, Place{}, tensor);
+  if (tensor.dtype != port.info.dtype)
+    raise(DLC_USAGE, port.text() + " is " + dlc_dtype_name(port.info.dtype) + ", got " +
+                         dlc_dtype_name(tensor.dtype));
+  dlc_status status;
+  {
+    nb::gil_scoped_release released;
+    status = dlc_context_write_state(context, index, tensor.dims, tensor.rank, tensor.data,
+                                     tensor.bytes);
+  }
+  check(status);
+}
+
+void Session::seed(int64_t seed) {
+  Turn guard(*this);
+  dlc_status status;
+  {
+    nb::gil_scoped_release released;
+    status = dlc_context_seed(context, seed);
+  }
+  check(status);
+}
+
 int64_t Session::cacheLength() {
   Turn guard(*this);
   return dlc_context_cache_length(context);

@@ -33,6 +33,9 @@ public:
   void reset();
   /// A NumPy array with what state `index` holds.
   nanobind::object readState(size_t index);
+  /// The array in host memory is what state `index` holds in the next run.
+  void writeState(size_t index, nanobind::handle array);
+  void seed(int64_t seed);
   /// Positions of the model's caches that runs have taken since the last reset.
   int64_t cacheLength();
   void close();

@@ -264,7 +264,7 @@ def test_gradients():
 def test_random_numbers():
     """They are PyTorch's, from its generator."""
     backend = need()
-    why = "draws random numbers; dlc's generator is a part of training, which is not there yet"
+    why = "draws random numbers from PyTorch's generator"
     with torch.no_grad(), warned(
         f"eager PyTorch runs torch.ops.aten.rand: {why}", dlc.CompileWarning
     ):

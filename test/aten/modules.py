@@ -588,9 +588,9 @@ def test_what_is_refused():
 
     class Random(nn.Module):
         def forward(self, x):
-            return x + torch.rand(3)
+            return torch.poisson(x)
 
-    refused(Random(), torch.ones(3), "draws random numbers")
+    refused(Random(), torch.ones(3), "draws numbers of a distribution that dlc does not have")
 
 
 if __name__ == "__main__":

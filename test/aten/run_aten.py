@@ -21,7 +21,7 @@ TIMEOUT = 1500
 #: A commit's share of the database, of the larger files of tests, and of the networks.
 TURNS = 24
 #: Files that every commit runs.
-OWN = ("modules", "own_ops", "subclass_tensors", "backend")
+OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend")
 IN_TURN = ("control", "complex", "flexible", "decoders", "exported")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 

@@ -87,7 +87,8 @@ BodyEmitter::LaneTests CpuKernel::laneTests() {
           },
           [this](OpBuilder &at, Value lanes, llvm::function_ref<Value()> read) {
             return withinLanes(at, lanes, read);
-          }};
+          },
+          {}};
 }
 
 BodyEmitter CpuKernel::emitterOf(LoopNestOpInterface root, Value result) {
@@ -282,6 +283,21 @@ Value CpuKernel::load(unsigned input, AffineExpr offset) {
   if (guard)
     at = arith::SelectOp::create(builder, loc, guard, at, index(0));
   return memref::LoadOp::create(builder, loc, buffer, at);
+}
+
+Value CpuKernel::placesOf(OpBuilder &at, AffineExpr expr) {
+  if (rewriteOffset)
+    expr = rewriteOffset(expr);
+  if (!vector || math.strideAlong(expr, vector->variable) == Stride::uniform)
+    return math.materialize(at, loc, expr);
+  auto shape = VectorType::get({vector->lanes}, at.getIndexType());
+  int64_t step = *math.stepAlong(expr, vector->variable);
+  SmallVector<APInt> steps;
+  for (int64_t lane = 0; lane < vector->lanes; ++lane)
+    steps.emplace_back(64, lane * step, /*isSigned=*/true);
+  return arith::AddIOp::create(
+      at, loc, vector::BroadcastOp::create(at, loc, shape, math.materialize(at, loc, expr)),
+      arith::ConstantOp::create(at, loc, DenseElementsAttr::get(shape, steps)));
 }
 
 /// One unsigned comparison finds what is below 0 and what is not below `extent`.

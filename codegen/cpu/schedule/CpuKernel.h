@@ -131,6 +131,9 @@ public:
   }
   mlir::Value scratchView(mlir::Type element, mlir::Value count, mlir::Value offset);
 
+  /// `expr`, moved as offsets are, as an index; a vector of indices where it moves along the vector loop.
+  mlir::Value placesOf(mlir::OpBuilder &at, mlir::AffineExpr expr);
+
   /// Ends the function.
   void finish();
 

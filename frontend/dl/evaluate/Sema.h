@@ -101,6 +101,7 @@ struct Model {
   /// All layers that are no blocks, by their whole paths.
   llvm::MapVector<llvm::StringRef, Layer> layers;
   std::vector<State> states;
+  std::optional<size_t> generator; // of random numbers: the position of the state; none without
   llvm::SmallVector<mlir::RankedTensorType> inputs,
       outputs; // null where an error has been reported
   /// Where the model is a list of Keras's layers, in place of instances.

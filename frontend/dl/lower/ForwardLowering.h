@@ -189,6 +189,13 @@ private:
   Item callLibraryOnly(llvm::StringRef name, llvm::SMLoc loc,
                        llvm::ArrayRef<PassedArgument> arguments);
   Item callFail(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// The model's generator, how many draws have been in this run, and the steps of the loops around.
+  Item callDraw(llvm::SMLoc loc);
+  /// The state that rand() and its like draw from, made where there is none; null, reported, where
+  /// its name is taken.
+  State *generatorAt(llvm::SMLoc loc);
+  /// Counts the draws of this run in the generator.
+  void advanceGenerator();
   Item callLayer(const LayerRef &ref, const CallExpr &expr,
                  llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callBlock(Instance &instance, const CallExpr &expr,
@@ -231,13 +238,16 @@ private:
   mlir::ModuleOp module;
   Frame *frame = nullptr;
   unsigned blockDepth = 0;
-  unsigned stepDepth = 0; // branches and loops around that depend on data
+  unsigned stepDepth = 0;               // branches and loops around that depend on data
+  llvm::SmallVector<mlir::Value> steps; // the numbers of the steps of the loops around
+  int64_t draws = 0;                    // calls that draw random numbers
   /// The dtype that the statement at work computes in, and that of the first floats that it read; null without.
   mlir::Type precision, firstFloat;
   llvm::MapVector<const char *, Usage> usages;
   /// The statements of the library's functions that have been called.
   std::map<const LibraryFunction *, std::vector<StatementPtr>> libraryBodies;
   bool isTooLarge = false;
+  bool hasRefusedGenerator = false; // its name is taken, which has been reported
 };
 
 /// True of `clone`, `detach` and `contiguous`, which give what they take.

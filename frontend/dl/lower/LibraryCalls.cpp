@@ -6,6 +6,7 @@
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DimNeeds.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -68,8 +69,8 @@ Item ForwardLowering::callLibrary(const LibraryFunction &function, const BoundAr
 //===- Functions that only the library may call ---------------------------------------------------===//
 
 bool isLibraryOnly(StringRef name) {
-  return llvm::is_contained<StringRef>({"fail", "is_tensor", "is_floating_point", "is_static",
-                                        "result_type", "same_dims", "largest_size"},
+  return llvm::is_contained<StringRef>({"fail", "draw", "is_tensor", "is_floating_point",
+                                        "is_static", "result_type", "same_dims", "largest_size"},
                                        name);
 }
 
@@ -79,6 +80,8 @@ static std::string textOf(const Item &item, dl::SymbolNames names) {
     return item.as<std::string>();
   if (item.isTensor())
     return dl::text(item.as<Value>());
+  if (item.is<Type>())
+    return dl::dtypeName(item.as<Type>()).str();
   std::string described = describe(item, names);
   StringRef text = described;
   for (StringRef kind : {"the integer ", "the number ", "the dim "})
@@ -100,6 +103,8 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
                                       ArrayRef<PassedArgument> arguments) {
   if (name == "fail")
     return callFail(loc, arguments);
+  if (name == "draw")
+    return callDraw(loc);
   const Item &x = arguments.front().value;
   if (name == "is_tensor")
     return {x.isTensor(), loc};
@@ -121,6 +126,66 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
       x.isTensor() ? dl::getDims(x.tensorType())[second.as<int64_t>()] : x.asDim(context);
   auto range = dl::rangeOf(size, dl::symbolRanges(module));
   return {range ? range->max : std::numeric_limits<int32_t>::max(), loc};
+}
+
+//===- Random numbers -----------------------------------------------------------------------------===//
+//
+// A model that draws random numbers has a state of its own, `generator`: a seed, and how many draws have been. Each
+// call that draws has the count of the state and its own number in the run, so that no two draws of a model are alike,
+// and the state is written once, after the last.
+
+static constexpr llvm::StringLiteral kGenerator = "generator";
+
+State *ForwardLowering::generatorAt(llvm::SMLoc loc) {
+  if (model.generator)
+    return &model.states[*model.generator];
+  const ForwardDecl &forward = *model.root().decl->forward;
+  auto isTaken =
+      llvm::any_of(model.states, [](const State &state) { return state.path == kGenerator; }) ||
+      llvm::any_of(forward.inputs, [](const Port &port) { return port.name.name == kGenerator; });
+  if (isTaken) {
+    if (!std::exchange(hasRefusedGenerator, true))
+      diagnostics.error(loc)
+          << "this draws random numbers from the model's state 'generator', but the model has "
+             "an input or a state of this name; choose another name for that";
+    return nullptr;
+  }
+  auto function = cast<func::FuncOp>(*module.getOps<func::FuncOp>().begin());
+  auto type = dl::makeTensor({dl::constantDim(2, context)}, builder.getI64Type());
+  auto marks =
+      builder.getDictionaryAttr({builder.getNamedAttr("dl.name", builder.getStringAttr(kGenerator)),
+                                 builder.getNamedAttr("dl.state", builder.getUnitAttr())});
+  unsigned position = function.getNumArguments();
+  if (failed(function.insertArgument(position, type, marks, diagnostics.translate(forward.loc))) ||
+      failed(function.insertResult(function.getNumResults(), type, marks)))
+    llvm_unreachable("a function takes a state");
+  model.generator = model.states.size();
+  model.states.push_back({kGenerator, forward.loc, type, function.getArgument(position),
+                          /*isAssigned=*/true});
+  return &model.states.back();
+}
+
+Item ForwardLowering::callDraw(llvm::SMLoc loc) {
+  State *state = generatorAt(loc);
+  if (!state) {
+    frame->hasFailed = true;
+    return poison(loc);
+  }
+  Item::List parts = {Item{state->value, loc}, Item{draws++, loc}};
+  for (Value step : steps)
+    parts.push_back({step, loc});
+  return {std::move(parts), loc};
+}
+
+void ForwardLowering::advanceGenerator() {
+  if (!model.generator || isOver())
+    return;
+  State &state = model.states[*model.generator];
+  Item next = call(
+      "advance", state.loc,
+      {{{}, state.loc, Item{state.value, state.loc}}, {{}, state.loc, Item{draws, state.loc}}});
+  if (next.isTensor())
+    state.value = next.as<Value>();
 }
 
 } // namespace dlc::frontend

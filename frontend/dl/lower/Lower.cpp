@@ -244,6 +244,7 @@ void ForwardLowering::run(CountedSizes &counted) {
   bindStates();
   builder.setInsertionPointToStart(entry);
   runStatements(forward.body);
+  advanceGenerator();
   if (diagnostics.isFull())
     return;
 

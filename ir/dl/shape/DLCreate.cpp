@@ -196,20 +196,29 @@ static Scalar integerOf(BodyContext &context, Dim dim) {
   return {context.builder, context.loc, integer, ScalarKind::signedInt};
 }
 
-LoopNest ArangeOp::getLoopNest() { return indexNest(*this); }
+LoopNest ArangeOp::getLoopNest() {
+  LoopNest nest = indexNest(*this);
+  nest.readsPlace = true;
+  return nest;
+}
 
 Value ArangeOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
   Type i64 = context.builder.getI64Type(), dtype = typeOf(getY()).getElementType();
-  Value index =
-      arith::IndexCastOp::create(context.builder, context.loc, i64, context.parallel.front());
-  Scalar position(context.builder, context.loc, index, ScalarKind::signedInt);
+  Value place = context.placeIn(dimsOf(getY()));
+  auto lanes = dyn_cast<VectorType>(place.getType());
+  place = arith::IndexCastOp::create(context.builder, context.loc, lanes ? lanes.clone(i64) : i64,
+                                     place);
+  Scalar position(context.builder, context.loc, place, ScalarKind::signedInt);
+  auto spread = [&](Value number) {
+    number = lanes ? context.splat(number, lanes.clone(i64)) : number;
+    return Scalar(context.builder, context.loc, number, ScalarKind::signedInt);
+  };
   auto number = [&](int64_t value) {
-    return Scalar(context.builder, context.loc,
-                  arith::ConstantIntOp::create(context.builder, context.loc, i64, value),
-                  ScalarKind::signedInt);
+    return spread(arith::ConstantIntOp::create(context.builder, context.loc, i64, value));
   };
   Dim start = startOf(*this);
-  Scalar first = asConstant(start) ? number(*asConstant(start)) : integerOf(context, start);
+  Scalar first =
+      asConstant(start) ? number(*asConstant(start)) : spread(integerOf(context, start).value());
   Scalar value = position * number(getStep()) + first;
   return value.convertTo(computeType(dtype), scalarKind(dtype)).value();
 }

@@ -369,6 +369,26 @@ dlc_status dlc_context_read_state(dlc_context *context, size_t index, void *data
   });
 }
 
+dlc_status dlc_context_write_state(dlc_context *context, size_t index, const int64_t *dims,
+                                   int rank, const void *data, size_t bytes) {
+  return guarded([&]() -> Status {
+    if (!context || (!dims && rank) || (!data && bytes))
+      return usage("a pointer is null");
+    DLC_TRY(checkState(context, index));
+    if (rank < 0 || rank > DLC_MAX_RANK)
+      return usage(text("a state has a rank of 0 to ", DLC_MAX_RANK, ", got ", rank));
+    return context->context->writeState(index, Dims(dims, dims + rank), data, bytes);
+  });
+}
+
+dlc_status dlc_context_seed(dlc_context *context, int64_t seed) {
+  return guarded([&]() -> Status {
+    if (!context)
+      return usage("the context is null");
+    return context->context->seed(seed);
+  });
+}
+
 dlc_status dlc_context_reset_states(dlc_context *context) {
   return guarded([&]() -> Status {
     if (!context)

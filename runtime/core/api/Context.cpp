@@ -99,15 +99,23 @@ static std::string textOf(const Dims &dims) {
   return out + "]";
 }
 
+static std::string_view nameOfState(const Module &module, size_t index) {
+  return module.table().states()->Get(static_cast<uint32_t>(index))->name()->string_view();
+}
+
 /// What a state holds is not thrown away because an input has another batch.
 Status Context::checkStates(const Binding &binding) const {
   for (size_t i = 0; i < heldStates.size(); ++i)
     if (heldStates[i] != binding.states[i])
       return {DLC_USAGE,
-              text("state ", quoted(owner->table().states()->Get(i)->name()->string_view()),
-                   " holds ", textOf(heldStates[i]),
+              text("state ", quoted(nameOfState(*owner, i)), " holds ", textOf(heldStates[i]),
                    " from the runs before, and these inputs make it ", textOf(binding.states[i]),
                    "; reset the states first (--reset-state, dlc_context_reset_states)")};
+  for (const auto &[i, state] : written)
+    if (state.dims != binding.states[i])
+      return {DLC_USAGE,
+              text("state ", quoted(nameOfState(*owner, i)), " was written with the dims ",
+                   textOf(state.dims), ", and these inputs make it ", textOf(binding.states[i]))};
   return {};
 }
 
@@ -133,6 +141,7 @@ void Context::resetStates() {
   queue.drain();
   device->resetStates();
   heldStates.clear();
+  written.clear();
   taken = 0;
   isHalfWritten = false;
 }
@@ -160,7 +169,7 @@ Status Context::bind(const std::vector<CallerArray> &inputs) {
   if (flow)
     flow->dropResults();
   if (bound && bound == placed && haveDims(inputs, bound->inputs))
-    return {};
+    return checkStates(bound->binding);
   bound = placed = nullptr;
   Expected<ShapesPtr> shapes = shapesOf(inputs);
   if (shapes.failed())
@@ -192,6 +201,8 @@ static Status halfWritten() {
 }
 
 Expected<Dims> Context::stateDims(size_t index) const {
+  if (auto found = written.find(index); found != written.end())
+    return found->second.dims;
   if (index < heldStates.size())
     return heldStates[index];
   const schema::Value &state = *owner->table().states()->Get(static_cast<uint32_t>(index));
@@ -218,12 +229,78 @@ Status Context::readState(size_t index, void *data, size_t bytes) {
   if (!needed || bytes < *needed)
     return {DLC_USAGE, text("state ", quoted(state.name()->string_view()), " needs ",
                             needed.value_or(0), " bytes, got ", bytes)};
+  if (auto found = written.find(index); found != written.end()) {
+    std::copy_n(found->second.data.begin(), *needed, static_cast<char *>(data));
+    return {};
+  }
   if (heldStates.empty()) {
     std::fill_n(static_cast<char *>(data), *needed, 0);
     return {};
   }
   Expected<Argument> memory = device->stateMemory(index);
   return memory.failed() ? memory.status() : device->copy({data, false}, *memory, *needed);
+}
+
+Status Context::writeState(size_t index, const Dims &dims, const void *data, size_t bytes) {
+  if (owner->table().cache())
+    return {DLC_UNSUPPORTED, text("state ", quoted(nameOfState(*owner, index)),
+                                  " cannot be written: the model has caches whose positions the "
+                                  "context counts")};
+  return write(index, dims, data, bytes);
+}
+
+/// The name of the state that random numbers are drawn from: a seed, and how many draws have been.
+static constexpr std::string_view kGenerator = "generator";
+
+Status Context::seed(int64_t seed) {
+  const auto *states = owner->table().states();
+  for (uint32_t i = 0; states && i < states->size(); ++i)
+    if (states->Get(i)->name()->string_view() == kGenerator) {
+      const int64_t generator[] = {seed, 0};
+      return write(i, {2}, generator, sizeof(generator));
+    }
+  return {DLC_USAGE, "the model draws no random numbers, so that a seed changes nothing"};
+}
+
+Status Context::write(size_t index, const Dims &dims, const void *data, size_t bytes) {
+  queue.drain();
+  if (isHalfWritten)
+    return halfWritten();
+  const schema::Value &state = *owner->table().states()->Get(static_cast<uint32_t>(index));
+  std::string_view name = nameOfState(*owner, index);
+  auto hasSize = [&](uint32_t dim) {
+    std::optional<int64_t> size = owner->expressions().constant(state.dims()->Get(dim));
+    return dims[dim] >= 0 && (!size || *size == dims[dim]);
+  };
+  size_t rank = state.dims() ? state.dims()->size() : 0;
+  bool fits = dims.size() == rank;
+  for (uint32_t dim = 0; fits && dim < rank; ++dim)
+    fits = hasSize(dim);
+  if (!fits || (index < heldStates.size() && heldStates[index] != dims)) {
+    Expected<Dims> held = stateDims(index);
+    return {DLC_USAGE,
+            text("state ", quoted(name), " cannot be ", textOf(dims), "; expected ",
+                 held.failed() ? text(rank, " dims as the model declares them") : textOf(*held))};
+  }
+  std::optional<size_t> needed = bytesOf(dims, static_cast<size_t>(rt::bytesOf(state.dtype())));
+  if (!needed || bytes != *needed)
+    return {DLC_USAGE, text("state ", quoted(name), " of the dims ", textOf(dims), " needs ",
+                            needed.value_or(0), " bytes, got ", bytes)};
+  const char *first = static_cast<const char *>(data);
+  written[index] = {dims, std::vector<char>(first, first + bytes)};
+  return {};
+}
+
+Status Context::placeWritten(const WrittenStates &states) {
+  for (const auto &[index, state] : states) {
+    Expected<Argument> memory = device->stateMemory(index);
+    if (memory.failed())
+      return memory.status();
+    // copy() reads its source alone.
+    DLC_TRY(
+        device->copy(*memory, {const_cast<char *>(state.data.data()), false}, state.data.size()));
+  }
+  return {};
 }
 
 /// Runs on arrays that have been checked; `dims` becomes those of the outputs where the data say how large they are.
@@ -272,7 +349,8 @@ struct TakenPositions {
 
 /// The turn of a run that was put in line, on the queue's thread.
 Status Context::performInLine(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
-                              const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
+                              const std::vector<CallerArray> &outputs, const WrittenStates &states,
+                              std::vector<Dims> &dims) {
   TakenPositions positions{taken, cacheStep(shapes->binding)};
   if (placed != shapes) {
     placed = nullptr;
@@ -282,6 +360,7 @@ Status Context::performInLine(const ShapesPtr &shapes, const std::vector<CallerA
   DLC_TRY(checkBools(*owner, inputs));
   if (isHalfWritten)
     return halfWritten();
+  DLC_TRY(placeWritten(states));
   positions.isWriting = true;
   Status status = perform(shapes, inputs, outputs, dims);
   // The runs after it would continue from the states before it, as if it had not been.
@@ -298,6 +377,7 @@ Status Context::run(const std::vector<CallerArray> &inputs,
     return halfWritten();
   DLC_TRY(checkCache(bound->binding));
   DLC_TRY(checkOutputs(*owner, *device, bound->binding, outputs, /*mayKeep=*/true));
+  DLC_TRY(placeWritten(written));
   Status status;
   if (!flow && std::any_of(outputs.begin(), outputs.end(), isLeftToContext)) {
     std::vector<CallerArray> filled = outputs;
@@ -311,6 +391,7 @@ Status Context::run(const std::vector<CallerArray> &inputs,
   }
   if (flow && status.failed()) // which has changed no state
     return status;
+  written.clear();
   if (!bound->binding.states.empty())
     heldStates = bound->binding.states;
   taken += cacheStep(bound->binding);
@@ -358,11 +439,11 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     std::vector<Dims> largest(shapes->binding.outputs.begin(),
                               shapes->binding.outputs.begin() +
                                   static_cast<ptrdiff_t>(outputs.size()));
-    auto run = std::make_shared<QueuedRun>(std::move(largest),
-                                           [this, shapes, inputs = std::move(inputs),
-                                            outputs = std::move(outputs)](std::vector<Dims> &dims) {
-                                             return performInLine(shapes, inputs, outputs, dims);
-                                           });
+    auto run = std::make_shared<QueuedRun>(
+        std::move(largest), [this, shapes, inputs = std::move(inputs), outputs = std::move(outputs),
+                             states = written](std::vector<Dims> &dims) {
+          return performInLine(shapes, inputs, outputs, states, dims);
+        });
     int64_t step = cacheStep(shapes->binding);
     taken += step; // the run may end before push() does
     if (Status status = queue.push(run); status.failed()) {
@@ -377,6 +458,10 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     if (isHalfWritten)
       return halfWritten();
     placed = nullptr;
+    if (!written.empty()) {
+      DLC_TRY(device->bind(shapes->binding));
+      DLC_TRY(placeWritten(written));
+    }
     auto made =
         device->enqueue(shapes->binding, argumentsOf(inputs), argumentsOf(outputs), stream, wanted);
     if (made.failed()) {
@@ -388,6 +473,7 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     placed = shapes;
     taken += cacheStep(shapes->binding);
   }
+  written.clear();
   counted.clear();
   kept.forget();
   bound = std::move(shapes);

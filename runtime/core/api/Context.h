@@ -46,6 +46,10 @@ public:
   Expected<Dims> stateDims(size_t index) const;
   /// Copies what state `index` holds, zeros before the first run, into host memory: dense and row-major. Waits for the runs in line.
   Status readState(size_t index, void *data, size_t bytes);
+  /// Copies what state `index` shall hold, dense and row-major, from host memory: the next run reads it. Waits for the runs in line.
+  Status writeState(size_t index, const Dims &dims, const void *data, size_t bytes);
+  /// The random numbers of the next run are the first that follow from `seed`.
+  Status seed(int64_t seed);
 
   /// Null before the first successful bind.
   const Binding *binding() const { return bound ? &bound->binding : nullptr; }
@@ -82,6 +86,12 @@ private:
     Binding binding;
   };
   using ShapesPtr = std::shared_ptr<const Shapes>;
+  /// What a state shall hold in the next run.
+  struct WrittenState {
+    Dims dims;
+    std::vector<char> data;
+  };
+  using WrittenStates = std::map<size_t, WrittenState>; ///< by their positions in the module
   Expected<ShapesPtr> shapesOf(const std::vector<CallerArray> &inputs) const;
   Expected<ShapesPtr> lineUp(const std::vector<CallerArray> &inputs,
                              const std::vector<CallerArray> &outputs) const;
@@ -90,8 +100,13 @@ private:
   Status performFlow(const Binding &binding, const std::vector<CallerArray> &inputs,
                      const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
   Status performInLine(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
-                       const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
+                       const std::vector<CallerArray> &outputs, const WrittenStates &states,
+                       std::vector<Dims> &outputDims);
   Status checkStates(const Binding &binding) const;
+  /// writeState() of any model.
+  Status write(size_t index, const Dims &dims, const void *data, size_t bytes);
+  /// Writes states under the shapes that the device has bound.
+  Status placeWritten(const WrittenStates &states);
   /// Positions of the caches that a run takes; 0 of a model without.
   int64_t cacheStep(const Binding &binding) const;
   Status checkCache(const Binding &binding) const;
@@ -104,6 +119,7 @@ private:
   mutable std::string remarked; // what remarks() returned
   ShapesPtr bound;              ///< of the last bind or run, those in line included
   std::vector<ShapesPtr> prepared;
+  WrittenStates written;        ///< since the last run
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
   std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
   KeptOutputs kept;

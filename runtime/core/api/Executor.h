@@ -48,7 +48,7 @@ public:
   /// The states are zero again when the next run begins, as before the first. Until then bind may not change their sizes.
   virtual void resetStates() = 0;
   /// The memory of state `index` of the module under the bound shapes, dense and row-major: what the last run has left there, or
-  /// zeros. DLC_USAGE where no shapes are bound.
+  /// zeros. The next run reads it. DLC_USAGE where no shapes are bound.
   virtual Expected<Argument> stateMemory(size_t index) = 0;
   virtual bool takesDeviceMemory() const { return false; }
 

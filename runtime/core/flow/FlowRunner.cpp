@@ -110,19 +110,26 @@ Status FlowRunner::start(const std::vector<Argument> &inputs) {
     }
     slots[i] = std::move(tensor);
   }
-  for (size_t i = 0; i < stateDims.size(); ++i) {
-    if (states.size() <= i || states[i]->dims != stateDims[i]) {
-      size_t slot = inputs.size() + i;
-      auto width = static_cast<size_t>(rt::bytesOf(typeOf(static_cast<uint32_t>(slot))));
-      Expected<TensorRef> made = pool->make(stateDims[i], width);
-      if (made.failed())
-        return made.status();
-      std::vector<char> zeros((*made)->bytes);
-      DLC_TRY(copy((*made)->place, {zeros.data(), false}, zeros.size()));
-      states.resize(std::max(states.size(), i + 1));
-      states[i] = made.take();
-    }
+  DLC_TRY(placeStates());
+  for (size_t i = 0; i < states.size(); ++i)
     slots[inputs.size() + i] = states[i];
+  return {};
+}
+
+/// Makes states that are zero where there are none of the bound dims.
+Status FlowRunner::placeStates() {
+  for (size_t i = 0; i < stateDims.size(); ++i) {
+    if (states.size() > i && states[i]->dims == stateDims[i])
+      continue;
+    size_t slot = sizeOf(table.inputs()) + i;
+    auto width = static_cast<size_t>(rt::bytesOf(typeOf(static_cast<uint32_t>(slot))));
+    Expected<TensorRef> made = pool->make(stateDims[i], width);
+    if (made.failed())
+      return made.status();
+    std::vector<char> zeros((*made)->bytes);
+    DLC_TRY(copy((*made)->place, {zeros.data(), false}, zeros.size()));
+    states.resize(std::max(states.size(), i + 1));
+    states[i] = made.take();
   }
   return {};
 }

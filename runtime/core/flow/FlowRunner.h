@@ -32,6 +32,7 @@ public:
   void commitStates();
   void resetStates() override { states.clear(); }
   Expected<Argument> stateMemory(size_t index) override {
+    DLC_TRY(placeStates());
     return index < states.size() ? Expected<Argument>(states[index]->place)
                                  : Expected<Argument>(noBoundStates());
   }
@@ -63,6 +64,7 @@ private:
   schema::DType typeOf(uint32_t slot) const { return flow.slots()->Get(slot)->dtype(); }
 
   Status start(const std::vector<Argument> &inputs);
+  Status placeStates();
   Status finish();
   Expected<TensorRef> owned(const TensorRef &tensor);
 

@@ -88,6 +88,19 @@ class Model:
                 return self._session.read_state(index)
         raise Error(f"the model has no state '{name}'; it has {', '.join(value.name for value in self.states) or 'none'}", Code.USAGE)
 
+    def set_state(self, name: str, array: Any) -> None:
+        """The array, in host memory, of the state's dtype and dims, is what the state holds in the next run."""
+        for index, value in enumerate(self.states):
+            if value.name == name:
+                return self._session.write_state(index, array)
+        raise Error(f"the model has no state '{name}'; it has {', '.join(value.name for value in self.states) or 'none'}", Code.USAGE)
+
+    def manual_seed(self, seed: int) -> None:
+        """The random numbers of the next call are the first that follow from the seed; those of later calls follow on them. Without it,
+        and after a reset, the seed is 0."""
+        seed = operator.index(seed) % 2**64
+        self._session.seed(seed - 2**64 if seed >= 2**63 else seed)
+
     def reset(self) -> None:
         """All states are zero in the next run, as in the first."""
         self._session.reset()

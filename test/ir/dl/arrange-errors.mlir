@@ -478,3 +478,29 @@ func.func @pad_by_a_dim(%x: tensor<2x3xf32>) {
   %y = dl.pad %x {pad = affine_map<()[s0] -> (0, s0)>, mode = "reflect"} : (tensor<2x3xf32>) -> tensor<2x?xf32, #dl.t<[2, s0 + 3]>>
   return
 }
+
+// -----
+
+func.func @bits_of_three(%g: tensor<3xi64>) {
+  // expected-error @+2 {{'dl.random_bits' has generator i64[3]; expected i64[2], a seed and a count}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.random_bits %g {size = affine_map<() -> (4)>} : (tensor<3xi64>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @bits_of_less_than_none(%g: tensor<2xi64>) {
+  // expected-error @+2 {{'dl.random_bits' has dim -4; expected 0 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.random_bits %g {size = affine_map<() -> (-4)>} : (tensor<2xi64>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @fifth_word(%g: tensor<2xi64>) {
+  // expected-error @+1 {{'dl.random_bits' has word 4; expected 0 to 3}}
+  %y = dl.random_bits %g {size = affine_map<() -> (4)>, word = 4 : i64} : (tensor<2xi64>) -> tensor<4xui32>
+  return
+}

@@ -3,6 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
+import philox
 from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, row
 
 MOVED = ("f32", "f16", "i8", "i64", "i1")
@@ -247,6 +248,12 @@ row("squeeze", ("f32",), [("N", 1, "N + 1")], ("N", "N + 1"), lambda x: x.squeez
 row("eye", ("f32",), [("N",)], ("N", "N"), lambda x: torch.eye(x.shape[0]), body=created("eye", "{n = affine_map<()[s0] -> (s0)>}"))
 row("eye", ("i8",), [("N",)], (3, "N"), lambda x: torch.eye(3, x.shape[0]).char(), note="not square",
     body=created("eye", "{n = affine_map<() -> (3)>, m = affine_map<()[s0] -> (s0)>, dtype = i8}"))
+
+for word in range(4):
+    row("random_bits", ("i64",), [(2,), ("N", 3)], ("N", 3), result_dtype="ui32", note=f"word {word}",
+        torch=lambda g, x, word=word: torch.from_numpy(philox.bits(g.numpy(), x.shape)[word]),
+        body=lambda names, types, result, word=word:
+            f"%y = dl.random_bits {names[0]} {{{SIZE}, word = {word} : i64}} : ({types[0]}) -> {result}")
 
 # Borders. Reflection needs more elements than it mirrors; a dim of N that has too few is refused (test/tools/needs.test).
 for mode in ("reflect", "replicate", "circular"):

@@ -61,6 +61,56 @@ void expectRead(schema::Target target, dlc_context_options options) {
   EXPECT_EQ(held(context.get()), std::vector<float>(12, 8));
 }
 
+void expectWritten(schema::Target target, dlc_context_options options) {
+  ModulePtr module = load(delayPackage(target).file());
+  ContextPtr context = open(module.get(), options);
+  ASSERT_TRUE(context);
+  const int64_t dims[] = {2, 4};
+  auto write = [&](float value, std::vector<int64_t> as = {2, 4}, size_t index = 0) {
+    std::vector<float> values(8, value);
+    return dlc_context_write_state(context.get(), index, as.data(), static_cast<int>(as.size()),
+                                   values.data(), values.size() * sizeof(float));
+  };
+  EXPECT_EQ(write(1, {8}), DLC_USAGE);
+  EXPECT_TRUE(
+      lastErrorHas("state 'before' cannot be [8]; expected 2 dims as the model declares them"));
+  // Before the first run, which reads it.
+  EXPECT_EQ(write(3), DLC_OK) << dlc_last_error();
+  EXPECT_EQ(held(context.get()), std::vector<float>(8, 3));
+  delay(context.get(), 3, 1, DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' was written with the dims [2,4], and these inputs make "
+                           "it [3,4]"));
+  EXPECT_EQ(delay(context.get(), 2, 5), 3);
+  EXPECT_EQ(delay(context.get(), 2, 6), 5);
+  // Between runs; the last one counts.
+  EXPECT_EQ(write(8), DLC_OK);
+  EXPECT_EQ(write(9), DLC_OK);
+  EXPECT_EQ(delay(context.get(), 2, 7), 9);
+  EXPECT_EQ(held(context.get()), std::vector<float>(8, 7));
+  EXPECT_EQ(write(1, {4, 2}), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' cannot be [4,2]; expected [2,4]"));
+  EXPECT_EQ(write(1, {8}), DLC_USAGE);
+  EXPECT_EQ(write(1, {2, 4}, 1), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("there is no state 1; the module has 1"));
+  float few[7] = {};
+  EXPECT_EQ(dlc_context_write_state(context.get(), 0, dims, 2, few, sizeof(few)), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' of the dims [2,4] needs 32 bytes, got 28"));
+  EXPECT_EQ(dlc_context_write_state(context.get(), 0, nullptr, 2, few, 32), DLC_USAGE);
+  EXPECT_EQ(dlc_context_write_state(context.get(), 0, dims, 2, nullptr, 32), DLC_USAGE);
+  EXPECT_EQ(dlc_context_write_state(context.get(), 0, dims, -1, few, 0), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("a state has a rank of 0 to "));
+  EXPECT_EQ(dlc_context_write_state(nullptr, 0, dims, 2, few, 32), DLC_USAGE);
+  EXPECT_EQ(dlc_context_seed(context.get(), 1), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("the model draws no random numbers, so that a seed changes nothing"));
+  EXPECT_EQ(dlc_context_seed(nullptr, 1), DLC_USAGE);
+  // A reset forgets it, and the dims with it.
+  EXPECT_EQ(write(4), DLC_OK);
+  EXPECT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  EXPECT_EQ(delay(context.get(), 3, 8), 0);
+  EXPECT_EQ(write(1), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' cannot be [2,4]; expected [3,4]"));
+}
+
 void expectKept(schema::Target target, dlc_context_options options) {
   ModulePtr module = load(delayPackage(target).file());
   ContextPtr context = open(module.get(), options);
@@ -94,11 +144,13 @@ void expectKept(schema::Target target, dlc_context_options options) {
 TEST(State, IsKeptUntilItIsReset) { expectKept(schema::Target::cpu, options()); }
 
 TEST(State, IsRead) { expectRead(schema::Target::cpu, options()); }
+TEST(State, IsWritten) { expectWritten(schema::Target::cpu, options()); }
 
 TEST(State, IsReadInCheckedMode) {
   dlc_context_options checked = options();
   checked.checked = 1;
   expectRead(schema::Target::cpu, checked);
+  expectWritten(schema::Target::cpu, checked);
 }
 
 TEST(State, IsKeptInCheckedMode) {
@@ -120,6 +172,7 @@ class CudaState : public Cuda {};
 } // namespace
 TEST_F(CudaState, IsKeptUntilItIsReset) { expectKept(schema::Target::cuda, options("cuda")); }
 TEST_F(CudaState, IsRead) { expectRead(schema::Target::cuda, options("cuda")); }
+TEST_F(CudaState, IsWritten) { expectWritten(schema::Target::cuda, options("cuda")); }
 #endif
 
 TEST(State, IsDescribed) {

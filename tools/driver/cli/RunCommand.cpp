@@ -18,6 +18,7 @@ struct RunOptions {
   double atol = 1e-5, rtol = 1e-4;
   int64_t top = 0;
   bool steps = false, resetState = false;
+  std::optional<int64_t> seed;
   dlc::DeviceOptions device;
 };
 } // namespace
@@ -145,6 +146,8 @@ static int runModel(const RunOptions &options) {
     return code;
   if (options.resetState)
     session.resetInEachStep();
+  if (options.seed)
+    session.drawFrom(*options.seed);
   if (int code = session.bind())
     return code;
   if (int code = session.fillInputs())
@@ -216,6 +219,9 @@ void dlc::addRunCommand(CLI::App &app, Action &action) {
       ->add_flag("--reset-state", options->resetState,
                  "States are zero at the begin of each step, too")
       ->needs(steps);
+  command->add_option(
+      "--seed", options->seed,
+      "Of a model that draws random numbers: equal seeds draw equal numbers; 0 without");
   options->device.declare(*command);
   command->add_flag("--checked", options->device.checked,
                     "CPU: guard pages round every buffer, filled with NaN; for tests, slow");

@@ -409,6 +409,9 @@ int Session::run() {
         values->views[i] = viewOf(values->tensors[i], step);
     if (resetsStates)
       dlc_context_reset_states(context);
+    if (seed && (step == 0 || resetsStates))
+      if (dlc_status status = dlc_context_seed(context, *seed))
+        return failRuntime(status);
     dlc_status status = dlc_context_run(context, inputs.views.data(), inputs.views.size(),
                                         outputs.views.data(), outputs.views.size());
     tellRemarks();

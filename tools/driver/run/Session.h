@@ -9,6 +9,7 @@
 #include "tools/driver/run/Tensors.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ public:
   int setSteps();
   /// States are zero in each step, and not in the first alone.
   void resetInEachStep() { resetsStates = true; }
+  /// The random numbers of the first run, of each step where states are zero in each, are the first of this seed.
+  void drawFrom(int64_t first) { seed = first; }
   /// Binds the shapes and makes room for the outputs.
   int bind();
   /// Reads or makes the data of the inputs, whose shapes fit: bind() has said so.
@@ -81,6 +84,7 @@ private:
   std::vector<TensorSpec> specs; // of the inputs
   int64_t steps = 1;
   bool isStepped = false, resetsStates = false;
+  std::optional<int64_t> seed;
   bool tells = false; // remarks are for this user
   std::string told;   // remarks so far
 };

@@ -99,6 +99,9 @@ private:
 
 MapSchedule::MapSchedule(CpuKernel &kernel, std::optional<ResultPart> part)
     : k(kernel), type(kernel.emitter.getResultType()), part(part), dims(dl::getDims(type)) {
+  kernel.emitter.laneTests->places = [&kernel](OpBuilder &at, AffineExpr expr) {
+    return kernel.placesOf(at, expr);
+  };
   if (part)
     dims[part->dim] = part->extent;
   for (AffineExpr dim : dims)
@@ -149,9 +152,11 @@ bool MapSchedule::areRuns(unsigned count, llvm::function_ref<AffineExpr(AffineEx
   for (int64_t dim : ArrayRef(order).take_back(count))
     if (k.emitter.needsScalarAlong(variables[dim], indices, {}))
       return false;
-  return k.emitter.visitReads(
-      k.emitter.getResult(), indices,
-      [&](unsigned, AffineExpr offset, bool checked) { return !checked && along(offset); });
+  return k.emitter.visitReads(k.emitter.getResult(), indices,
+                              [&](unsigned, AffineExpr offset, bool checked) {
+                                return !checked && along(offset);
+                              }) &&
+         k.emitter.visitPlaces(indices, [&](AffineExpr place) { return bool(along(place)); });
 }
 
 bool MapSchedule::isFlat() {
@@ -172,12 +177,17 @@ bool MapSchedule::rowsNeedIndices(unsigned dimsOfRow) {
   for (int64_t dim : outer)
     if (k.emitter.needsScalarAlong(variables[dim], indices, {}))
       return true;
-  return !k.emitter.visitReads(
-      k.emitter.getResult(), indices, [&](unsigned, AffineExpr offset, bool checked) {
-        return (!checked && offset == resultOffset) || llvm::none_of(outer, [&](int64_t dim) {
-                 return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
-               });
-      });
+  auto staysInRow = [&](AffineExpr offset) {
+    return llvm::none_of(outer, [&](int64_t dim) {
+      return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
+    });
+  };
+  auto isOwn = [&](AffineExpr place) { return place == resultOffset || staysInRow(place); };
+  return !k.emitter.visitPlaces(indices, isOwn) ||
+         !k.emitter.visitReads(k.emitter.getResult(), indices,
+                               [&](unsigned, AffineExpr offset, bool checked) {
+                                 return (!checked && offset == resultOffset) || staysInRow(offset);
+                               });
 }
 
 bool MapSchedule::isVectorAlong(AffineExpr variable) {

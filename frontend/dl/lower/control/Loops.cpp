@@ -7,6 +7,8 @@
 #include "frontend/HeldReports.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace mlir;
 
 namespace dlc::frontend {
@@ -192,6 +194,8 @@ std::optional<SmallVector<Value>> ForwardLowering::runStep(RunningLoop &loop, Va
     llvm::append_range(binding.others, loop.assigned[carried.name]);
   }
   unsigned errors = diagnostics.errorCount();
+  steps.push_back(step);
+  llvm::scope_exit leave([&] { steps.pop_back(); });
   if (loop.variable) {
     llvm::SMLoc loc = loop.variable->loc;
     Item number{step, loc};

@@ -1,5 +1,6 @@
 """The graphs of AOTAutograd in pieces that dlc takes, with what it does not take between them."""
 
+import copy
 import operator
 
 import sympy
@@ -8,12 +9,13 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from .call import DTYPES
+from .call import DTYPES, Call
 from .failure import ExportFailure
 from .graphs import control
 from .graphs.subgraph import is_graph
 from .pairs import COMPLEX, is_complex, takes_pairs
 from .program import CHECKS, Program
+from .rows.random import draws
 from .source import Source
 from .table import ROWS, WITHOUT, name_of, why_none
 
@@ -56,6 +58,8 @@ def why_not(node):
     rows = COMPLEX if takes_pairs(node) else ROWS
     if name not in rows and target._schema.name not in ("aten::_local_scalar_dense", "aten::item"):
         return f"{title}: {_without(name, rows)}"
+    if draws(Call(None, node)):
+        return f"{title}: draws random numbers from PyTorch's generator"
     values = [
         node.meta.get("val"),
         *(argument.meta.get("val") for argument in node.all_input_nodes),
@@ -162,6 +166,13 @@ class PieceSource:
         ]
         #: what the model gives, each once; other results are arguments, numbers or None
         self.made = [node for node in dict.fromkeys(given) if node.op != "placeholder"]
+
+    def passing(self, positions):
+        """The same graph with these weights among its inputs."""
+        other = copy.copy(self)
+        other.weights = [position for position in self.weights if position not in positions]
+        other.inputs = sorted([*self.inputs, *positions])
+        return other
 
     def program(self, held):
         """The text of the graph over weights that are given."""

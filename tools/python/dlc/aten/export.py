@@ -42,13 +42,15 @@ def decompositions_of_aot():
 
 
 def exported_program(module, structure, shapes=None):
-    """The functional program of a module in evaluation mode; `structure`: of its arguments;
-    `shapes`: a DynamicShapes."""
+    """The functional program of a module; `structure`: of its arguments; `shapes`: a
+    DynamicShapes. A module that is in training mode as a whole is exported in evaluation mode;
+    parts that are in training mode below one that is not stay so."""
     subclasses.check(
         module, structure.labels, pytree.tree_leaves((structure.args, structure.named))
     )
     trained = [part for part in module.modules() if part.training]
-    module.eval()
+    if module.training:
+        module.eval()
     try:
         with warnings.catch_warnings(), _quiet(), torch.no_grad():
             warnings.simplefilter("ignore")

@@ -59,6 +59,8 @@ def _kind(node):
         return "read" if target in _OF_SIZES else None
     if target is torch.ops.aten.sym_size.int or is_check(node):
         return "read"
+    if target is torch.ops.aten.batch_norm.default and node.args[5] and node.args[3] is not None:
+        return None  # it changes the running statistics, which its schema does not say
     if target._schema.is_mutable:
         return "write" if _functional_of(node) else None
     return "read" if name_of(target) in ROWS else None

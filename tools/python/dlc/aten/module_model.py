@@ -10,11 +10,25 @@ from .failure import ExportFailure
 class ModuleModel(Model):
     """A dlc.Model with the arguments and results of the torch.nn.Module that it was made from:
     tuples, dicts, dataclasses and constants. Inputs that the module changes in place are
-    changed. `run` and the rest work on the model's own inputs and outputs, by name."""
+    changed. `run` and the rest work on the model's own inputs and outputs, by name.
+
+    Random numbers are drawn from a generator of the model's own, which begins with the seed that
+    PyTorch's has when the model is made (torch.initial_seed) and again after a reset; manual_seed
+    gives it another."""
 
     def __init__(self, model, structure):
         self.__dict__.update(model.__dict__)
         self._structure = structure
+        self._seed = torch.initial_seed()
+        self._begin()
+
+    def _begin(self):
+        if any(value.name == "generator" for value in self.states):
+            self.manual_seed(self._seed)
+
+    def reset(self):
+        super().reset()
+        self._begin()
 
     def __call__(self, *inputs, **named):
         structure = self._structure

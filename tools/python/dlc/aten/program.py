@@ -25,6 +25,7 @@ from .rows import (
     order,
     pooling,
     quantized,
+    random,
     reductions,
     resampling,
     scattering,

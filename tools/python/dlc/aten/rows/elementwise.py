@@ -232,14 +232,6 @@ def _copy(call):
     )
 
 
-@row("dropout", "alpha_dropout", "feature_dropout", "native_dropout")
-def _dropout(call):
-    if call["train"] is not False and call["p"] != 0:
-        call.refuse("dropout draws random numbers in training mode; call eval() on the module")
-    text = call("input")
-    return [text, None] if call.name == "native_dropout" else text
-
-
 @row("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
 def _where(call):
     dtype = call.meta().dtype
