@@ -196,6 +196,28 @@ def test_weights_changed_unseen():
                 raise Failure("the compiled model has the old weights")
 
 
+def test_weights_that_keep_changing():
+    """A weight that changes a second time is passed in each call: nothing is compiled again."""
+    torch._dynamo.reset()
+    backend, graphs = counting(need())
+    net, x = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)).eval(), torch.ones(
+        3, 4
+    )
+    made = torch.compile(net, backend=backend)
+    compiled = []
+    with torch.no_grad():
+        for _ in range(6):
+            close(quiet(made, x), net(x))
+            (piece,) = [piece for graph in graphs for piece in graph.models.values()]
+            compiled.append(piece.compiled[-1][1])
+            net[0].weight += 0.5
+        expect(len({id(model) for model in compiled}), 3)
+        # The other weights are still watched.
+        net[1].bias += 1
+        close(quiet(made, x), net(x))
+        expect(len(piece.source.weights), 3)
+
+
 def test_one_graph_for_all_sizes():
     class Rows(torch.nn.Module):
         def forward(self, x):
