@@ -578,6 +578,20 @@ def test_page():
         close(names["logits"], names["net"](ids, names["mask"]))
 
 
+def test_convolutions_as_they_are_written():
+    """Padding by a word, and weights by direction and length: no second trace takes them apart."""
+    norm = torch.nn.utils.parametrizations.weight_norm
+    for module, x in (
+        (nn.Conv2d(3, 4, (4, 3), padding="same", dilation=(1, 2)), torch.randn(2, 3, 9, 8)),
+        (nn.Conv1d(3, 4, 4, stride=2, padding="valid"), torch.randn(2, 3, 9)),
+        (nn.Conv1d(3, 4, 3, padding="same"), torch.randn(3, 9)),
+        (nn.Conv3d(2, 3, 2, padding="same"), torch.randn(1, 2, 4, 5, 6)),
+        (norm(nn.Linear(4, 3)), torch.randn(2, 4)),
+        (norm(nn.Conv1d(4, 3, 3), dim=None), torch.randn(2, 4, 8)),
+    ):
+        close(dlc.compile(module.eval(), x)(x), module(x).detach())
+
+
 def test_what_is_refused():
     class Complex(nn.Module):
         def forward(self, x):

@@ -4,6 +4,7 @@ dlc.compile as a whole, and of torch.compile's first call by dlc and by Inductor
 call by dlc, in eager PyTorch and by Inductor. Each on as many threads as there are processors.
 
   bench pytorch [NAME...] [--no-inductor]
+  bench pytorch --zoo [NAME...]     many other networks, by dlc.compile alone
 """
 
 import argparse
@@ -37,19 +38,30 @@ class Logits(torch.nn.Module):
 
 
 class First(torch.nn.Module):
+    """The first tensor that a network gives."""
+
     def __init__(self, network):
         super().__init__()
         self.network = network
 
     def forward(self, x):
-        return self.network(x)[0]
+        found = self.network(x)
+        while not isinstance(found, torch.Tensor):
+            found = next(iter(found.values())) if isinstance(found, dict) else found[0]
+        return found
 
 
 def vision(name):
     import torchvision
 
     def make():
-        return getattr(torchvision.models, name)(), torch.randn(1, 3, 224, 224), {0: "N"}
+        made = torchvision.models
+        for part in name.split("."):
+            made = getattr(made, part)
+        made = made(weights=None, weights_backbone=None) if "." in name else made()
+        size = 299 if name == "inception_v3" else 224
+        net = made if name.startswith(("res", "mobile", "efficient", "vit")) else First(made)
+        return net, torch.randn(1, 3, size, size), {0: "N"}
 
     return make
 
@@ -64,6 +76,148 @@ def text(model, config, **sizes):
         return wrap(made), ids, {0: "N", 1: "T"}
 
     return make
+
+
+def others(model, config, x, dims, **sizes):
+    """A network of transformers with the sizes that its configuration has."""
+
+    def make():
+        import transformers
+
+        made = getattr(transformers, model)(getattr(transformers, config)(**sizes))
+        return First(made), x(), dims
+
+    return make
+
+
+class Decoded(torch.nn.Module):
+    """A network that writes a text to what it is given, with the tokens so far."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x):
+        tokens = torch.ones(x.shape[0], 8, dtype=torch.int64)
+        return self.network(x, decoder_input_ids=tokens, use_cache=False)[0]
+
+
+def decoded(model, config, x, dims, **sizes):
+    def make():
+        import transformers
+
+        made = getattr(transformers, model)(getattr(transformers, config)(**sizes))
+        return Decoded(made), x(), dims
+
+    return make
+
+
+def image(size=224):
+    return lambda: torch.randn(1, 3, size, size)
+
+
+def video():
+    import torchvision
+
+    return First(torchvision.models.video.s3d()), torch.randn(1, 3, 16, 224, 224), {0: "N"}
+
+
+def zoo():
+    """Other networks at the size that people use."""
+    tokens, sound = (lambda: torch.randint(0, 1000, (1, 128))), (lambda: torch.randn(1, 16000))
+    batch, text_dims = {0: "N"}, {0: "N", 1: "T"}
+    found = {
+        name: vision(name)
+        for name in (
+            "alexnet vgg16 googlenet inception_v3 densenet121 squeezenet1_1 shufflenet_v2_x1_0 "
+            "mnasnet1_0 regnet_y_400mf convnext_tiny swin_t swin_v2_t maxvit_t"
+        ).split()
+    }
+    found.update(
+        {
+            name: vision(f"segmentation.{name}")
+            for name in ("fcn_resnet50", "deeplabv3_resnet50", "lraspp_mobilenet_v3_large")
+        }
+    )
+    found.update(
+        {
+            "s3d": video,
+            "wav2vec2": others("Wav2Vec2Model", "Wav2Vec2Config", sound, text_dims),
+            "hubert": others("HubertModel", "HubertConfig", sound, text_dims),
+            "encodec": others(
+                "EncodecModel", "EncodecConfig", lambda: torch.randn(1, 1, 24000), {}
+            ),
+            "dinov2": others("Dinov2Model", "Dinov2Config", image(), batch),
+            "dpt": others("DPTForDepthEstimation", "DPTConfig", image(384), batch),
+            "segformer": others("SegformerModel", "SegformerConfig", image(), batch),
+            "clip_vision": others("CLIPVisionModel", "CLIPVisionConfig", image(), batch),
+            "siglip_vision": others("SiglipVisionModel", "SiglipVisionConfig", image(), batch),
+            "detr": others(
+                "DetrModel", "DetrConfig", image(320), {}, use_pretrained_backbone=False
+            ),
+            "deberta_v2": others(
+                "DebertaV2Model", "DebertaV2Config", tokens, batch, num_hidden_layers=6
+            ),
+            "distilbert": others("DistilBertModel", "DistilBertConfig", tokens, text_dims),
+            "albert": others(
+                "AlbertModel",
+                "AlbertConfig",
+                tokens,
+                text_dims,
+                hidden_size=768,
+                num_attention_heads=12,
+            ),
+            "electra": others("ElectraModel", "ElectraConfig", tokens, text_dims),
+            "mpnet": others("MPNetModel", "MPNetConfig", tokens, text_dims),
+            "modernbert": others(
+                "ModernBertModel", "ModernBertConfig", tokens, text_dims, num_hidden_layers=6
+            ),
+            "t5_encoder": others("T5EncoderModel", "T5Config", tokens, text_dims),
+            "t5": decoded("T5Model", "T5Config", tokens, text_dims),
+            "bart": decoded(
+                "BartModel", "BartConfig", tokens, text_dims, encoder_layers=6, decoder_layers=6
+            ),
+            "whisper": decoded(
+                "WhisperModel", "WhisperConfig", lambda: torch.randn(1, 80, 3000), batch
+            ),
+            "mamba": others("MambaModel", "MambaConfig", tokens, batch, num_hidden_layers=8),
+            "llama": others(
+                "LlamaModel",
+                "LlamaConfig",
+                tokens,
+                text_dims,
+                num_hidden_layers=3,
+                hidden_size=2048,
+                intermediate_size=5632,
+                num_attention_heads=32,
+                num_key_value_heads=4,
+            ),
+            "qwen3": others(
+                "Qwen3Model",
+                "Qwen3Config",
+                tokens,
+                text_dims,
+                num_hidden_layers=4,
+                hidden_size=1024,
+                intermediate_size=3072,
+                num_attention_heads=16,
+                num_key_value_heads=8,
+            ),
+            "gemma3": others(
+                "Gemma3TextModel",
+                "Gemma3TextConfig",
+                tokens,
+                text_dims,
+                num_hidden_layers=6,
+                hidden_size=640,
+                intermediate_size=2048,
+                num_attention_heads=4,
+                num_key_value_heads=1,
+            ),
+            "vits": others("VitsModel", "VitsConfig", lambda: torch.randint(0, 38, (1, 40)), {}),
+        }
+    )
+    return found
 
 
 def networks():
@@ -115,18 +269,50 @@ def backend_figures(net, x, backend):
     return seconds(lambda: made(x))[0], milliseconds(lambda: made(x))
 
 
-def measure(name, make, with_inductor):
+def compiled(make):
+    """The network, its example, seconds of torch.export, of `dlc compile` of its text, and of
+    dlc.compile as a whole, and the model."""
     net, x, dims = make()
     net.eval()
-    shapes = ({dim: torch.export.Dim.AUTO for dim in dims},)
-    wide = x.expand(2, *x.shape[1:]).clone()
-    exported = seconds(lambda: torch.export.export(net, (wide,), dynamic_shapes=shapes))[0]
+    shapes = ({dim: torch.export.Dim.AUTO for dim in dims},) if dims else None
+    wide = x.expand(2, *x.shape[1:]).clone() if dims else x
+    try:
+        exported = seconds(lambda: torch.export.export(net, (wide,), dynamic_shapes=shapes))[0]
+    except Exception:  # what PyTorch takes only as dlc asks it
+        exported = float("nan")
     alone = compiled_alone(net, x, dims)
     whole, model = seconds(
         lambda: dlc.compile(net, x, dynamic={_parameter(net): dims}, device="cpu")
     )
-    wanted = net(x)
-    far = ((model(x) - wanted).abs().max() / (wanted.abs().max() + 1e-9)).item()
+    return net, x, exported, alone, whole, model
+
+
+def distance(found, wanted):
+    """The largest difference over the largest element."""
+    return ((found - wanted).abs().max() / (wanted.abs().max() + 1e-9)).item()
+
+
+def measure_alone(name, make):
+    """A line of a network of the zoo."""
+    try:
+        net, x, exported, alone, whole, model = compiled(make)
+        far = distance(model(x), net(x))
+    except (
+        Exception
+    ) as error:  # whatever PyTorch, transformers or dlc raise: it is what the table says
+        print(f"{name:20} {type(error).__name__}: {' '.join(str(error).split())[:300]}", flush=True)
+        return
+    limit = EXPORT_SHARE * exported + COMPILE_SHARE * alone
+    print(
+        f"{name:20} {exported:7.1f} {alone:8.1f} {whole:7.1f} {whole / limit:6.2f} {far:9.1e} "
+        f"{milliseconds(lambda: model(x)):8.1f} {milliseconds(lambda: net(x)):8.1f}",
+        flush=True,
+    )
+
+
+def measure(name, make, with_inductor):
+    net, x, exported, alone, whole, model = compiled(make)
+    far = distance(model(x), net(x))
     assert far < 1e-3, f"{name} is {far:.1e} off eager PyTorch"
     from dlc.torch_backend import backend
 
@@ -148,14 +334,29 @@ def main():
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--no-inductor", action="store_true", help="leave Inductor out")
+    parser.add_argument(
+        "--zoo",
+        action="store_true",
+        help="other networks, by dlc.compile alone, beside eager PyTorch",
+    )
     options = parser.parse_args()
     os.environ["DLC_TORCH_CACHE"] = ""
     warnings.simplefilter("ignore")
-    known = networks()
+    known = zoo() if options.zoo else networks()
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
     torch.manual_seed(0)
     print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
+    if options.zoo:
+        print(
+            f"{'':20} {'seconds':>7} {'dlc':>8} {'dlc.':>7} {'of':>6} {'off':>9} {'ms of a call':>17}\n"
+            f"{'':20} {'export':>7} {'compile':>8} {'compile':>7} {'limit':>6} {'eager':>9} {'model':>8} "
+            f"{'eager':>8}"
+        )
+        with torch.no_grad():
+            for name in options.names or known:
+                measure_alone(name, known[name])
+        return
     print(
         f"{'':20} {'seconds':>7} {'dlc':>8} {'dlc.':>7} {'of':>6} {'first call':>9}"
         f"{'':>10} {'ms of a call':>17}\n"

@@ -28,6 +28,32 @@ def _convolution(call):
     )
 
 
+@row("conv1d.padding", "conv2d.padding", "conv3d.padding")
+def _padded_convolution(call):
+    """Padding by a word: "valid", or "same", which has one more element at the end where the number
+    is odd."""
+    kernel = call.shape(call["weight"])[2:]
+    stride, dilation = (
+        list(call[name]) * (len(kernel) // len(call[name])) for name in ("stride", "dilation")
+    )
+    totals = [step * (size - 1) for step, size in zip(dilation, kernel)]
+    totals = totals if call["padding"] == "same" else [0] * len(kernel)
+    x, padding = call("input"), [total // 2 for total in totals]
+    if any(total % 2 for total in totals):
+        sides = [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
+        x, padding = call.emit(f"pad({x}, {sides})"), [0] * len(kernel)
+    return call.function(
+        call.name,
+        x,
+        call("weight"),
+        call("bias"),
+        stride=str(stride),
+        padding=str(padding),
+        dilation=str(dilation),
+        groups=call("groups"),
+    )
+
+
 @row("linear")
 def _linear(call):
     """A weight of one dim is a vector."""

@@ -70,6 +70,14 @@ def _batch_norm(call):
     return found + [_zeros_of(call, i) for i in range(1, len(call.schema.returns))]
 
 
+@row("_weight_norm")
+def _weight_norm(call):
+    """A weight by its direction and its length over the dims but one; over all where that is -1."""
+    v, dim = call("v"), call["dim"]
+    dims = [other for other in range(call.rank(call["v"])) if other != dim]
+    return f"{v} * ({call('g')} / sqrt(sum(square({v}), {dims}, true)))"
+
+
 def _training_norm(call):
     """By the statistics of the batch, which change the running ones where there are some."""
     mean, is_functional = call.get("running_mean"), call.name.endswith("_functional")
