@@ -43,7 +43,8 @@ class Refused(Exception):
 
 
 def run(text, program, tensors):
-    """Compiles the text and runs it on the tensors, in the order of its inputs."""
+    """Compiles the text and runs it on the tensors, in the order of its inputs. The results, and
+    whether random numbers are in them."""
     with tempfile.TemporaryDirectory(prefix="dlc-aten-") as folder:
         path, package = os.path.join(folder, "samples.dl"), os.path.join(folder, "samples.bin")
         if program.weights:
@@ -65,12 +66,14 @@ def run(text, program, tensors):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = dlc.load(package, device="cpu")(*tensors)
+                model = dlc.load(package, device="cpu")
+                found = model(*tensors)
             except dlc.Error as error:
                 raise Refused(f"a run: {error}") from None
     found = found if isinstance(found, (tuple, list)) else [found]
     # A model without inputs gives arrays.
-    return [x if isinstance(x, torch.Tensor) else torch.from_numpy(x) for x in found]
+    draws = any(state.name == "generator" for state in model.states)
+    return [x if isinstance(x, torch.Tensor) else torch.from_numpy(x) for x in found], draws
 
 
 def _close(ours, theirs, exact, bounds):
@@ -120,10 +123,11 @@ def mismatch(ours, theirs, exact):
     )
 
 
-def _compared(sample, found, expected):
-    """What differs between the results of a sample."""
+def _compared(sample, found, expected, draws):
+    """What differs between the results of a sample; of random numbers their types alone, for
+    draws.py has their distributions."""
     for number, (ours, theirs) in enumerate(zip(found, expected)):
-        if sample.is_undefined:
+        if sample.is_undefined or draws:
             is_same = ours.shape == theirs.shape and ours.dtype == theirs.dtype
             problem = "" if is_same else f"{ours.dtype}{list(ours.shape)}"
         else:
@@ -167,7 +171,7 @@ class Judge:
             if not program.weights and text in seen:
                 return [Outcome(sample, way, "passed", "", overloads) for sample in samples]
             self.compiled += 1
-            found = run(text, program, [x.clone() for s in samples for x in s.tensors])
+            found, draws = run(text, program, [x.clone() for s in samples for x in s.tensors])
         except graphs.CannotTrace as why:
             failed = Outcome(samples[0], way, "untraced", str(why))
         except ExportFailure as why:
@@ -178,7 +182,7 @@ class Judge:
             why = f"{type(error).__name__}: {error}"
             failed = Outcome(samples[0], way, "refused", f"an error of the rows: {why}", overloads)
         else:
-            outcomes = self._outcomes(samples, way, found, overloads, text)
+            outcomes = self._outcomes(samples, way, found, draws, overloads, text)
             if all(outcome.kind == "passed" for outcome in outcomes):
                 seen.add(text)
             return outcomes
@@ -187,12 +191,12 @@ class Judge:
         return [outcome for part in _divided(samples) for outcome in self.together(part, way, seen)]
 
     @staticmethod
-    def _outcomes(samples, way, found, overloads, text):
+    def _outcomes(samples, way, found, draws, overloads, text):
         results = [sample.expected() for sample in samples]
         # What a graph changes in place comes first.
         outcomes, begin = [], len(found) - sum(map(len, results))
         for sample, expected in zip(samples, results):
-            problem = _compared(sample, found[begin : begin + len(expected)], expected)
+            problem = _compared(sample, found[begin : begin + len(expected)], expected, draws)
             begin += len(expected)
             kind = "wrong" if problem else "passed"
             outcomes.append(Outcome(sample, way, kind, problem, overloads, text))

@@ -144,17 +144,11 @@ def zoo():
             "s3d": video,
             "wav2vec2": others("Wav2Vec2Model", "Wav2Vec2Config", sound, text_dims),
             "hubert": others("HubertModel", "HubertConfig", sound, text_dims),
-            "encodec": others(
-                "EncodecModel", "EncodecConfig", lambda: torch.randn(1, 1, 24000), {}
-            ),
             "dinov2": others("Dinov2Model", "Dinov2Config", image(), batch),
             "dpt": others("DPTForDepthEstimation", "DPTConfig", image(384), batch),
             "segformer": others("SegformerModel", "SegformerConfig", image(), batch),
             "clip_vision": others("CLIPVisionModel", "CLIPVisionConfig", image(), batch),
             "siglip_vision": others("SiglipVisionModel", "SiglipVisionConfig", image(), batch),
-            "detr": others(
-                "DetrModel", "DetrConfig", image(320), {}, use_pretrained_backbone=False
-            ),
             "deberta_v2": others(
                 "DebertaV2Model", "DebertaV2Config", tokens, batch, num_hidden_layers=6
             ),
@@ -214,7 +208,6 @@ def zoo():
                 num_attention_heads=4,
                 num_key_value_heads=1,
             ),
-            "vits": others("VitsModel", "VitsConfig", lambda: torch.randint(0, 38, (1, 40)), {}),
         }
     )
     return found

@@ -10,6 +10,11 @@ same(
 )
 
 
+@row("_is_all_true", "_is_any_true")
+def _is_true(call):
+    return f"{call.name.split('_')[2]}({call('self')})"
+
+
 @row("sum", "sum.dim_IntList", "mean", "mean.dim", "prod", "prod.dim_int")
 def _sum(call):
     """In the dtype that the result has."""
