@@ -60,8 +60,8 @@ TEST(LimitsTest, SpillsNeedARule) {
   EXPECT_EQ(problemOf({"k", 32, 0, 64, 0}, {}, kGpu), "");
   // By kind, name and size.
   EXPECT_EQ(problemOf({"dlc_conv2d_relu", 48, 0, 0, 40}, {256, 0, "contraction"}, kGpu), "");
-  EXPECT_EQ(problemOf({"dlc_conv2d_relu", 48, 0, 0, 40}, {256, 0, "map"}, kGpu),
-            "spills 40 bytes, and no rule allows it");
+  EXPECT_EQ(problemOf({"dlc_conv2d_relu", 48, 0, 0, 56}, {256, 0, "map"}, kGpu),
+            "spills 56 bytes, and no rule allows it");
   EXPECT_EQ(problemOf({"dlc_conv2d_relu", 48, 0, 0, 4000}, {256, 0, "contraction"}, kGpu),
             "spills 4000 bytes, and no rule allows it");
 }

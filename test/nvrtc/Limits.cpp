@@ -34,7 +34,7 @@ std::vector<SpillRule> spillRules = {
      "fit"},
     {"attention", "*", "*", 64, "addresses and bounds of a mask, kept over the walk over the keys"},
     {"recurrent", "*", "*", 32, "addresses, stored before the first step"},
-    {"map", "*", "*", 32, "words of f64 polynomials, each stored and loaded once an element"},
+    {"map", "*", "*", 48, "words of f64 polynomials, each stored and loaded once an element"},
     {"reduce", "*", "*", 16, "the same beside a row of f64 that the thread keeps"},
 };
 

@@ -18,6 +18,9 @@ PROPERTIES = {"T", "mT", "H", "mH"}
 IGNORED = {"device", "requires_grad", "pin_memory", "memory_format"}
 # Functions that draw random numbers in training, and whether they train if nothing says so.
 RANDOM = {"dropout": True, "dropout2d": True, "dropout3d": True, "alpha_dropout": False, "feature_alpha_dropout": False, "rrelu": False}
+# Functions that always draw random numbers, which have no values to judge: test/numeric/rows/library/random.py has their rows.
+DRAWING = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "rand", "rand_like", "randint",
+           "randint_like", "randn", "randn_like", "randperm"}
 # Namespaces whose functions are others than those of torch by the same name.
 OTHER_NAMESPACES = ("masked.", "fft.", "sparse.", "_refs.", "signal.")
 
@@ -34,7 +37,7 @@ def functions_of(op, known):
         return []
     names = [name.split(".")[-1] for name in [op.name, *(alias.name for alias in op.aliases)]
              if not name.startswith(OTHER_NAMESPACES)]
-    return [name for name in dict.fromkeys(names) if name in known]
+    return [name for name in dict.fromkeys(names) if name in known and name not in DRAWING]
 
 
 def is_spelled(op, known):

@@ -249,16 +249,18 @@ Status Context::writeState(size_t index, const Dims &dims, const void *data, siz
   return write(index, dims, data, bytes);
 }
 
-/// The name of the state that random numbers are drawn from: a seed, and how many draws have been.
+/// Name of the state i64[2] that random numbers are drawn from: a seed and a count of draws.
 static constexpr std::string_view kGenerator = "generator";
 
 Status Context::seed(int64_t seed) {
   const auto *states = owner->table().states();
-  for (uint32_t i = 0; states && i < states->size(); ++i)
-    if (states->Get(i)->name()->string_view() == kGenerator) {
-      const int64_t generator[] = {seed, 0};
-      return write(i, {2}, generator, sizeof(generator));
-    }
+  for (uint32_t i = 0; states && i < states->size(); ++i) {
+    const schema::Value &state = *states->Get(i);
+    if (state.name()->string_view() != kGenerator || state.dtype() != schema::DType::i64)
+      continue;
+    const int64_t generator[] = {seed, 0};
+    return write(i, {2}, generator, sizeof(generator));
+  }
   return {DLC_USAGE, "the model draws no random numbers, so that a seed changes nothing"};
 }
 
@@ -296,7 +298,7 @@ Status Context::placeWritten(const WrittenStates &states) {
     Expected<Argument> memory = device->stateMemory(index);
     if (memory.failed())
       return memory.status();
-    // copy() reads its source alone.
+    // copy() only reads its source.
     DLC_TRY(
         device->copy(*memory, {const_cast<char *>(state.data.data()), false}, state.data.size()));
   }
@@ -357,10 +359,12 @@ Status Context::performInLine(const ShapesPtr &shapes, const std::vector<CallerA
     DLC_TRY(device->bind(shapes->binding));
     placed = shapes;
   }
+  // First, so that a run that is refused does not lose them.
+  if (!isHalfWritten)
+    DLC_TRY(placeWritten(states));
   DLC_TRY(checkBools(*owner, inputs));
   if (isHalfWritten)
     return halfWritten();
-  DLC_TRY(placeWritten(states));
   positions.isWriting = true;
   Status status = perform(shapes, inputs, outputs, dims);
   // The runs after it would continue from the states before it, as if it had not been.

@@ -46,9 +46,10 @@ public:
   Expected<Dims> stateDims(size_t index) const;
   /// Copies what state `index` holds, zeros before the first run, into host memory: dense and row-major. Waits for the runs in line.
   Status readState(size_t index, void *data, size_t bytes);
-  /// Copies what state `index` shall hold, dense and row-major, from host memory: the next run reads it. Waits for the runs in line.
+  /// Sets the contents of state `index` for the next run from dense row-major host memory. Waits
+  /// for queued runs.
   Status writeState(size_t index, const Dims &dims, const void *data, size_t bytes);
-  /// The random numbers of the next run are the first that follow from `seed`.
+  /// Restarts the random numbers at `seed` for the next run.
   Status seed(int64_t seed);
 
   /// Null before the first successful bind.
@@ -86,7 +87,7 @@ private:
     Binding binding;
   };
   using ShapesPtr = std::shared_ptr<const Shapes>;
-  /// What a state shall hold in the next run.
+  /// The contents of a state for the next run.
   struct WrittenState {
     Dims dims;
     std::vector<char> data;

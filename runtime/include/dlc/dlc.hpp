@@ -292,12 +292,12 @@ public:
   void readState(size_t index, void *data, size_t bytes) {
     check(dlc_context_read_state(get(), index, data, bytes));
   }
-  /// Copies what a state shall hold in the next run from host memory, dense and row-major.
+  /// Sets the contents of a state for the next run from dense row-major host memory.
   void writeState(size_t index, const std::vector<int64_t> &dims, const void *data, size_t bytes) {
     check(dlc_context_write_state(get(), index, dims.data(), static_cast<int>(dims.size()), data,
                                   bytes));
   }
-  /// The random numbers of the next run are the first that follow from `seed`.
+  /// Restarts the random numbers at `seed` for the next run.
   void seed(int64_t seed) { check(dlc_context_seed(get(), seed)); }
   void resetStates() { check(dlc_context_reset_states(get())); }
   /// Positions of the caches that runs have taken since the last reset.

@@ -223,15 +223,16 @@ DLC_API dlc_status dlc_context_state_dims(const dlc_context *context, size_t ind
  * runs in line. DLC_USAGE if `bytes` are too few, and after a run that failed when it had begun. */
 DLC_API dlc_status dlc_context_read_state(dlc_context *context, size_t index, void *data,
                                           size_t bytes);
-/* Copies what a state shall hold in the next run from `data`, host memory of the caller: dense and row-major, of the dtype that
- * dlc_module_state tells. `dims` are `rank` sizes: those that the module declares, in place of dims that inputs tell the sizes that
- * the next run's inputs have, and those that the state holds where it holds something. Other states stay as they are. Waits for the
- * runs in line. DLC_USAGE if the dims or `bytes` are others, and after a run that failed when it had begun; DLC_UNSUPPORTED
- * for a model with caches (dlc_module_cache_capacity), whose positions the context counts. */
+/* Sets the contents of a state for the next run from `data`: dense row-major host memory of the
+ * state's dtype. `dims` has `rank` sizes. Sizes that the module declares must match; a symbolic dim
+ * has the size that the next run's inputs give it, and the size of what the state holds. Other
+ * states are unchanged. Waits for queued runs. DLC_USAGE if dims or bytes do not match, or after a
+ * run that failed midway; DLC_UNSUPPORTED for a model with caches (dlc_module_cache_capacity),
+ * whose positions the context counts. */
 DLC_API dlc_status dlc_context_write_state(dlc_context *context, size_t index, const int64_t *dims,
                                            int rank, const void *data, size_t bytes);
-/* The random numbers of the next run are the first that follow from `seed`; those of other runs follow on them. Without it, and after
- * a reset, the seed is 0. DLC_USAGE for a model that draws none: one without a state 'generator'. */
+/* Restarts the random numbers of a model at `seed` for the next run. The seed is 0 by default and
+ * after a reset. DLC_USAGE if the model has no state 'generator' of i64[2], so draws none. */
 DLC_API dlc_status dlc_context_seed(dlc_context *context, int64_t seed);
 /* All states are zero in the next run, as in the first. */
 DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
