@@ -18,7 +18,7 @@ struct RunOptions {
   double atol = 1e-5, rtol = 1e-4;
   int64_t top = 0;
   bool steps = false, resetState = false;
-  std::optional<int64_t> seed;
+  std::optional<uint64_t> seed;
   dlc::DeviceOptions device;
 };
 } // namespace
@@ -147,7 +147,7 @@ static int runModel(const RunOptions &options) {
   if (options.resetState)
     session.resetInEachStep();
   if (options.seed)
-    session.drawFrom(*options.seed);
+    session.drawFrom(static_cast<int64_t>(*options.seed));
   if (int code = session.bind())
     return code;
   if (int code = session.fillInputs())
@@ -219,9 +219,8 @@ void dlc::addRunCommand(CLI::App &app, Action &action) {
       ->add_flag("--reset-state", options->resetState,
                  "States are zero at the begin of each step, too")
       ->needs(steps);
-  command->add_option(
-      "--seed", options->seed,
-      "Of a model that draws random numbers: equal seeds draw equal numbers; 0 without");
+  command->add_option("--seed", options->seed,
+                      "Seed of a model that draws random numbers; the default is 0");
   options->device.declare(*command);
   command->add_flag("--checked", options->device.checked,
                     "CPU: guard pages round every buffer, filled with NaN; for tests, slow");
