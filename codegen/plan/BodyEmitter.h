@@ -125,7 +125,8 @@ public:
     std::function<mlir::Value(mlir::OpBuilder &, mlir::Value lanes,
                               llvm::function_ref<mlir::Value()> read)>
         within;
-    /// Of schedules that vectors of places serve (LoopNest::readsPlace): `expr` as an index, or as a vector of those of the lanes.
+    /// Emits `expr`, the place that a body reads (LoopNest::readsPlace): an index, or a vector with
+    /// one index for each lane. Empty if the schedule only handles a single place.
     std::function<mlir::Value(mlir::OpBuilder &, mlir::AffineExpr expr)> places;
   };
   std::optional<LaneTests> laneTests;
@@ -158,8 +159,8 @@ public:
   /// several ops read at one index is visited once.
   using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
   bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit) const;
-  /// Calls `visit` for each place that a body which emit(result, indices) would make reads. Stops and returns false when `visit`
-  /// does.
+  /// Calls `visit` with each place (LoopNest::readsPlace) that the bodies of emit(result, indices)
+  /// would read. Stops and returns false when `visit` does.
   bool visitPlaces(llvm::ArrayRef<mlir::AffineExpr> indices,
                    llvm::function_ref<bool(mlir::AffineExpr)> visit) const;
   /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root included).
@@ -251,7 +252,7 @@ private:
   bool walkResults(const Walk &walk, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
   /// Neighbours along `variable` need different control for a test of this place, or in this body:
   /// they cannot be lanes of a vector.
-  /// The place among the results of an op whose result's body reads it; null of others.
+  /// Returns the place that the body of an op reads (LoopNest::readsPlace); null if it reads none.
   mlir::AffineExpr placeOf(const Reads &reads) const;
   bool hasLanePlaces() const { return laneTests && laneTests->places; }
   bool splitsLanes(const Place &place, mlir::AffineExpr variable) const;

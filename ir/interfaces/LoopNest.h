@@ -58,7 +58,8 @@ struct LoopNest {
   /// Loops whose index the bodies read, parallel dims, then reduction dims (the latter may be left out where none is
   /// read); the others may be vectorised freely.
   llvm::SmallBitVector indexDims;
-  /// The body of the result reads BodyContext::placeIn alone of the indices: vectors may move along dims of indexDims too.
+  /// The result's body reads its indices only through BodyContext::placeIn, so that vectors may
+  /// move along the dims of indexDims, too.
   bool readsPlace = false;
   /// Reduction loops of which emitSpan says outside of which indices all terms are neutral, and what it reads to know: at the
   /// parallel indices, none computed or checked.
@@ -97,11 +98,11 @@ struct BodyContext {
   llvm::function_ref<mlir::Value(mlir::AffineExpr)> extent;
   /// The same for the reduction dims; empty where the result is formed.
   llvm::ArrayRef<mlir::Value> reduction = {};
-  /// Of LoopNest::readsPlace: the place of the element among the results, row-major, or those of the lanes of a vector; null where
-  /// the indices tell it.
+  /// The row-major position of the result's element, for bodies with LoopNest::readsPlace: an index,
+  /// or a vector with one index for each lane. Null if placeIn has to compute it from `parallel`.
   mlir::Value place = {};
 
-  /// `place`, of a result of these dims.
+  /// Returns the row-major position of the element in a result of these dims.
   mlir::Value placeIn(llvm::ArrayRef<mlir::AffineExpr> dims);
   /// A vector of equal lanes, for uniform values (of indices, of extents) that meet a vector.
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);

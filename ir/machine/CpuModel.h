@@ -7,7 +7,7 @@
 
 namespace dlc {
 
-/// What estimates know of a CPU. Rates are those of one core.
+/// The properties of a CPU that estimates use. Each rate is the rate of one core.
 struct CpuModel {
   Rate floatProducts;  // multiply-adds of f32 in panels of weights
   Rate blockProducts;  // the same where only blocks of weights that are not zero are stored

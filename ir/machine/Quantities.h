@@ -5,15 +5,15 @@
 
 namespace dlc {
 
-/// What a processor does in a nanosecond: bytes that it moves, multiply-adds, elements. An amount
-/// divided by it is nanoseconds.
+/// A rate of a processor, such as bytes, multiply-adds or elements per nanosecond. Dividing an amount
+/// by a rate gives nanoseconds.
 struct Rate {
   double perNanosecond;
 };
 constexpr double operator/(double amount, Rate rate) { return amount / rate.perNanosecond; }
 constexpr Rate operator*(double factor, Rate rate) { return {factor * rate.perNanosecond}; }
 
-/// A size of memory. Amounts of bytes are compared with it; there is no time in it.
+/// A size of memory in bytes. Amounts of bytes can be compared with it, but not divided by it.
 struct Bytes {
   double count;
 };

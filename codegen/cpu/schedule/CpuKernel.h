@@ -131,7 +131,8 @@ public:
   }
   mlir::Value scratchView(mlir::Type element, mlir::Value count, mlir::Value offset);
 
-  /// `expr`, moved as offsets are, as an index; a vector of indices where it moves along the vector loop.
+  /// Emits `expr`, rewritten as offsets are, as an index. If it moves along the vector loop, the
+  /// result is a vector with one index for each lane.
   mlir::Value placesOf(mlir::OpBuilder &at, mlir::AffineExpr expr);
 
   /// Ends the function.

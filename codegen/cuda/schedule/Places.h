@@ -10,8 +10,8 @@
 
 namespace dlc::codegen {
 
-/// The load of an element stored as `stored` whose value, widened where arithmetic is wider, `value` is; null where it
-/// is anything else: a copy of the element would not be `value`.
+/// Returns the load that `value` comes from, if `value` is an element of the type `stored`, or such an
+/// element widened for arithmetic. Returns null otherwise: a copy of the element would differ.
 mlir::memref::LoadOp loadOf(mlir::Value value, mlir::Type stored);
 /// How the load of an element is found from its value; null where there is none.
 using FindLoad = llvm::function_ref<mlir::memref::LoadOp(mlir::Value)>;

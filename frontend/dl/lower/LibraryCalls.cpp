@@ -128,11 +128,11 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
   return {range ? range->max : std::numeric_limits<int32_t>::max(), loc};
 }
 
-//===- Random numbers -----------------------------------------------------------------------------===//
+//===- Random numbers ---------------------------------------------------------------------------===//
 //
-// A model that draws random numbers has a state of its own, `generator`: a seed, and how many draws have been. Each
-// call that draws has the count of the state and its own number in the run, so that no two draws of a model are alike,
-// and the state is written once, after the last.
+// A model that draws random numbers has a state `generator`: a seed and a count of draws. Each call
+// that draws uses this count and its own number within the run, so that no two draws are alike. The
+// state is written once, after the last draw.
 
 static constexpr llvm::StringLiteral kGenerator = "generator";
 

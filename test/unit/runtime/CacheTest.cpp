@@ -128,7 +128,7 @@ void expectCounted(const PackageBuilder &package, dlc_context_options chosen) {
   EXPECT_EQ(dlc_context_cache_length(context.get()), 0);
   EXPECT_EQ(append(context.get(), 5), 5);
   EXPECT_EQ(dlc_context_cache_length(context.get()), 5);
-  // What is counted would not fit what is written.
+  // The context's count of positions would not match the written state.
   const int64_t size = kCapacity;
   std::vector<float> values(kCapacity);
   EXPECT_EQ(dlc_context_write_state(context.get(), 0, &size, 1, values.data(), 4 * kCapacity),
