@@ -12,20 +12,10 @@ sys.path.insert(
 )
 from models import Failure, dlc, expect, run  # noqa: E402
 
+from module_cases import Of  # noqa: E402
 from modules import close  # noqa: E402
 
 COUNT = 20000
-
-
-class Of(nn.Module):
-    """A module of a function of x."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, x):
-        return self.function(x)
 
 
 def compiled(function, x, **options):

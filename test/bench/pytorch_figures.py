@@ -78,14 +78,14 @@ def text(model, config, **sizes):
     return make
 
 
-def others(model, config, x, dims, **sizes):
+def others(model, config, x, dims, wrap=First, **sizes):
     """A network of transformers with the sizes that its configuration has."""
 
     def make():
         import transformers
 
         made = getattr(transformers, model)(getattr(transformers, config)(**sizes))
-        return First(made), x(), dims
+        return wrap(made), x(), dims
 
     return make
 
@@ -102,14 +102,8 @@ class Decoded(torch.nn.Module):
         return self.network(x, decoder_input_ids=tokens, use_cache=False)[0]
 
 
-def decoded(model, config, x, dims, **sizes):
-    def make():
-        import transformers
-
-        made = getattr(transformers, model)(getattr(transformers, config)(**sizes))
-        return Decoded(made), x(), dims
-
-    return make
+def decoded(*arguments, **sizes):
+    return others(*arguments, wrap=Decoded, **sizes)
 
 
 def image(size=224):
