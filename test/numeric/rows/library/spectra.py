@@ -42,6 +42,8 @@ transform("istft", "istft(x0, 16, window=hann_window(16, dtype=f64), length=50, 
           lambda x: torch.istft(real_ends(x), 16, window=WINDOW, length=50, normalized=True), (9, 13, 2), (50,), note="window")
 transform("istft", "istft(x0, 16, center=false)", lambda x: torch.istft(real_ends(x), 16, center=False), (2, 9, "N", 2), (2, "N * 4 + 12"),
           note="length")
+# Of all frequencies the first half counts.
+transform("istft", "istft(x0, 16, onesided=false)", lambda x: torch.istft(real_ends(x[:, :9]), 16), ("N", 16, 13, 2), ("N", 48), note="all")
 
 
 def real_ends(x):
