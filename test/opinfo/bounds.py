@@ -23,6 +23,8 @@ DECOMPOSED = {"addmm", "addmv", "baddbmm", "var_mean", "cosine_similarity", "pai
 PLACED = {"interpolate", "grid_sample", "upsample"}
 # Functions whose results are differences of numbers of this size.
 SIZES = {"log_softmax": 1.0, "nn.functional.cosine_embedding_loss": 1.0}
+# Functions each result of which adds all elements of a frame: its error follows the largest result, where it cancels to 0 too.
+TRANSFORMS = {"stft"}
 
 
 @functools.lru_cache(None)
@@ -91,7 +93,8 @@ def of_places(entry, exact, x, format):
 
 def of_condition(entry, exact, moved, count, format, places):
     """The exact result of inputs that are off by `count` units of `format`, as many units of the result, and `places`."""
-    exact, size = exact.numpy(), SIZES.get(entry.split("/")[0], 0.0)
+    exact, name = exact.numpy(), entry.split("/")[0]
+    size = np.abs(exact).max(initial=0.0) if name in TRANSFORMS else SIZES.get(name, 0.0)
     with np.errstate(all="ignore"):
         # A power of a negative number is NaN where its whole exponent moves.
         distance = sum((np.nan_to_num(np.abs(shift.numpy() - exact), posinf=np.inf) for shift in moved), np.zeros(exact.shape))
