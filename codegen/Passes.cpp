@@ -1,6 +1,6 @@
-//===- Passes.cpp - The passes that make kernels of outlined fusions --------------------*- C++ -*-===//
+//===- Passes.cpp - The passes that make kernels of outlined fusions ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 
 #include "codegen/cpu/schedule/CpuOracle.h"

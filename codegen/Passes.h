@@ -1,4 +1,4 @@
-//===- Passes.h - The passes that make kernels of outlined fusions ----------------------*- C++ -*-===//
+//===- Passes.h - The passes that make kernels of outlined fusions ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PASSES_H
 #define DLC_CODEGEN_PASSES_H

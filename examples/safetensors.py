@@ -1,13 +1,17 @@
-"""Writes and reads safetensors files: a header in JSON with name, type, shape and place of each tensor, then the bytes.
+"""Writes and reads safetensors files: a header in JSON with name, type, shape and place of each
+tensor, then the bytes.
 
-The layout is fixed (tensors in the given order, header padded to 8 bytes), so the same tensors give the same file."""
+The layout is fixed (tensors in the given order, header padded to 8 bytes), so the same tensors give
+the same file."""
 import json
 import struct
 
 import numpy as np
 
-DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int8": "I8",
-          "uint8": "U8", "bool": "BOOL"}
+DTYPES = {
+    "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32",
+    "int8": "I8", "uint8": "U8", "bool": "BOOL"
+}
 
 
 def save(path, tensors, metadata=None):

@@ -1,6 +1,6 @@
-//===- Frontend.cpp - From a user's file to a verified dl module -----------------------*- C++ -*-===//
+//===- Frontend.cpp - From a user's file to a verified dl module --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Frontend.h"
 
 #include "frontend/HeldReports.h"
@@ -116,8 +116,8 @@ static OwningOpRef<ModuleOp> importText(StringRef path, const ImportOptions &opt
   return module;
 }
 
-/// Counted sizes serve where each op takes them and no data decide what runs; else they are read. Where neither serves, the
-/// attempt of fewer errors says them.
+/// Counted sizes serve where each op takes them and no data decide what runs; else they are read.
+/// Where neither serves, the attempt of fewer errors says them.
 static OwningOpRef<ModuleOp> importText(StringRef path, const ImportOptions &options,
                                         MLIRContext &context) {
   SourceIndex before = options.index ? *options.index : SourceIndex();

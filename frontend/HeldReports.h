@@ -1,4 +1,4 @@
-//===- HeldReports.h - What an attempt to import says -------------------------------------*- C++ -*-===//
+//===- HeldReports.h - What an attempt to import says -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_HELDREPORTS_H
 #define DLC_FRONTEND_HELDREPORTS_H

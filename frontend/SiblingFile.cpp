@@ -1,6 +1,6 @@
-//===- SiblingFile.cpp - Files that a model names --------------------------------------*- C++ -*-===//
+//===- SiblingFile.cpp - Files that a model names -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/SiblingFile.h"
 
 #include "frontend/Spelling.h"

@@ -1,6 +1,6 @@
-//===- Spelling.cpp - What a misspelled name probably meant ----------------------------*- C++ -*-===//
+//===- Spelling.cpp - What a misspelled name probably meant -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 
 #include "llvm/ADT/StringExtras.h"

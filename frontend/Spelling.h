@@ -1,4 +1,4 @@
-//===- Spelling.h - What a misspelled name probably meant ------------------------------*- C++ -*-===//
+//===- Spelling.h - What a misspelled name probably meant ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_SPELLING_H
 #define DLC_FRONTEND_DL_SPELLING_H

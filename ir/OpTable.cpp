@@ -1,6 +1,6 @@
-//===- OpTable.cpp - What the records say about each dl op -----------------------------*- C++ -*-===//
+//===- OpTable.cpp - What the records say about each dl op --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/OpTable.h"
 
 #include "ir/dl/DLOps.h"

@@ -1,8 +1,9 @@
-//===- OpTable.h - What the records say about each dl op -------------------------------*- C++ -*-===//
+//===- OpTable.h - What the records say about each dl op ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folded from GET_OP_LIST: no list of ops is kept by hand. The language, the importers and the docs look ops up here.
-//===----------------------------------------------------------------------------------------------===//
+// Folded from GET_OP_LIST: no list of ops is kept by hand. The language, the importers and the docs
+// look ops up here.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_OPTABLE_H
 #define DLC_IR_OPTABLE_H
 
@@ -51,11 +52,13 @@ struct Signature {
   llvm::StringRef name; // the name by which it is called, "conv2d"
   llvm::SmallVector<Param, 6> params;
   llvm::StringRef text; // the line: "relu(Tensor x)"
-  /// Names of the results, "values" and "indices"; empty where there is one, or as many as the arguments say.
+  /// Names of the results, "values" and "indices"; empty where there is one, or as many as the
+  /// arguments say.
   llvm::SmallVector<llvm::StringRef, 0> results;
   bool returnsList = false; // `-> Tensor[]`
-  /// A result of an op whose sizes the data say (DLBase.td, `counted`): its number among the op's results, and the dim that
-  /// is padded, -1 for none, kAttribute for that of the attribute `dim`. One for each result that the caller gets; empty for other ops.
+  /// A result of an op whose sizes the data say (DLBase.td, `counted`): its number among the op's
+  /// results, and the dim that is padded, -1 for none, kAttribute for that of the attribute `dim`.
+  /// One for each result that the caller gets; empty for other ops.
   struct Counted {
     static constexpr int kAttribute = -2;
     unsigned result;
@@ -83,7 +86,8 @@ struct OpInfo {
 llvm::ArrayRef<OpInfo> opTable();
 /// The entry of a full name, such as "dl.conv2d"; null for ops of other dialects.
 const OpInfo *opInfo(llvm::StringRef op);
-/// Reads one line of a schema, "conv2d(Tensor x, ...)" or "max(...) -> (Tensor values, Tensor indices)". It must be well formed: schemas are part of the program.
+/// Reads one line of a schema, "conv2d(Tensor x, ...)" or "max(...) -> (Tensor values, Tensor
+/// indices)". It must be well formed: schemas are part of the program.
 Signature parseSignature(llvm::StringRef op, llvm::StringRef line);
 /// The ways of calling `name`, in the order of the records; empty where there is none.
 llvm::SmallVector<const Signature *> signaturesOf(llvm::StringRef name);

@@ -6,8 +6,9 @@
 include "mlir/Pass/PassBase.td"
 include "llvm/TableGen/SearchableTable.td"
 
-/// How far a pass may move the results, as a fraction of the largest magnitude in the output: what --validate-passes
-/// allows beside the rounding of the dtype; "inf" where it depends on the data. A pass without this record must leave every value as it was.
+/// How far a pass may move the results, as a fraction of the largest magnitude in the output: what
+/// --validate-passes allows beside the rounding of the dtype; "inf" where it depends on the data. A
+/// pass without this record must leave every value as it was.
 class MovesResults<string flag, string fraction, string why> {
   string Flag = flag;
   string Fraction = fraction;

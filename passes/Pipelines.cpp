@@ -1,6 +1,6 @@
-//===- Pipelines.cpp - The phases by name, and the passes of each ----------------------*- C++ -*-===//
+//===- Pipelines.cpp - The phases by name, and the passes of each -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Pipelines.h"
 
 #include "passes/Passes.h"
@@ -167,7 +167,8 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     // Attentions that become ops leave equal masks.
     target.addNestedPass<func::FuncOp>(createCSEPass());
     target.addNestedPass<func::FuncOp>(createMergeProducts());
-    // After the layouts: a tensor is converted to another layout before it is narrowed, by the kernel that stores it.
+    // After the layouts: a tensor is converted to another layout before it is narrowed, by the
+    // kernel that stores it.
     target.addNestedPass<func::FuncOp>(createNarrowProducts());
     target.addNestedPass<func::FuncOp>(createFormFusions());
     break;
@@ -192,7 +193,8 @@ void addPhaseVerifier(OpPassManager &manager, Phase phase) {
 }
 
 void registerPipelines() {
-  // PassPipelineRegistration keeps references to what it is given: these live as long as the program.
+  // PassPipelineRegistration keeps references to what it is given: these live as long as the
+  // program.
   for (auto [position, name] : llvm::enumerate(kPhaseNames)) {
     const auto phase = static_cast<Phase>(position);
     if (phase == Phase::package)

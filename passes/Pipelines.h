@@ -1,4 +1,4 @@
-//===- Pipelines.h - The phases by name, and the passes of each ------------------------*- C++ -*-===//
+//===- Pipelines.h - The phases by name, and the passes of each ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_PASSES_PIPELINES_H
 #define DLC_PASSES_PIPELINES_H
@@ -14,7 +14,8 @@
 
 namespace dlc {
 
-/// All phases, in the order in which they run. The driver runs `schedule` and `package` from codegen.
+/// All phases, in the order in which they run. The driver runs `schedule` and `package` from
+/// codegen.
 enum class Phase {
   import,
   simplify,
@@ -40,8 +41,9 @@ struct PipelineOptions {
   // f16 or bf16: what convert-precision makes of f32; tf32: allow-tf32 runs.
   std::string precision = "f32";
   std::vector<std::string> keepF32;
-  /// none; int8: quantize-products, on ranges that the driver has written to the products; dynamic: the same on ranges of rows
-  /// that are found at run time; fp8: the same in floats of 8 bits on such ranges; w8, w4: quantize-weights.
+  /// none; int8: quantize-products, on ranges that the driver has written to the products; dynamic:
+  /// the same on ranges of rows that are found at run time; fp8: the same in floats of 8 bits on
+  /// such ranges; w8, w4: quantize-weights.
   std::string quantize = "none";
   WeightFormat weightFormat;         // of w8 and w4
   bool symmetricActivations = false; // of int8 and dynamic
@@ -59,11 +61,12 @@ struct PipelineOptions {
   bool runsNarrow() const { return precision == "f16" || precision == "bf16"; }
 };
 
-/// How far all passes together may move results (boundOf), those left out that the options leave out.
+/// How far all passes together may move results (boundOf), those left out that the options leave
+/// out.
 double boundOfAll(const PipelineOptions &options);
 
-/// Adds the passes of `phase` and the verifier that closes it. Of `import`, `schedule` and `package` only the verifier
-/// belongs here (package has none).
+/// Adds the passes of `phase` and the verifier that closes it. Of `import`, `schedule` and
+/// `package` only the verifier belongs here (package has none).
 void addPhase(mlir::OpPassManager &manager, Phase phase, const PipelineOptions &options);
 
 /// The verifier that closes `phase`, alone; package has none.

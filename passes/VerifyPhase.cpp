@@ -1,6 +1,6 @@
-//===- VerifyPhase.cpp - What must be gone and what must be there after a phase --------*- C++ -*-===//
+//===- VerifyPhase.cpp - What must be gone and what must be there after a phase -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
@@ -35,7 +35,7 @@ static bool isRowMajor(Type type) {
   return dl::getLayout(cast<RankedTensorType>(type)).isRowMajor();
 }
 
-//===- Phases of the graph ------------------------------------------------------------------------===//
+//===- Phases of the graph --------------------------------------------------------------------===//
 
 /// One function of dl ops, nothing else; row-major where it meets the outside.
 static LogicalResult verifyGraph(ModuleOp module) {
@@ -63,8 +63,8 @@ static LogicalResult verifyGraph(ModuleOp module) {
   return success();
 }
 
-/// Behind the outputs, and before states, stand the counts of counted symbols, whose largest values are known before; no input
-/// depends on them.
+/// Behind the outputs, and before states, stand the counts of counted symbols, whose largest values
+/// are known before; no input depends on them.
 static LogicalResult verifyCounts(ModuleOp module) {
   llvm::SmallBitVector counted = dl::countedSymbols(module);
   auto function = *module.getOps<func::FuncOp>().begin();
@@ -154,7 +154,7 @@ static LogicalResult verifyLayouts(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-//===- Phases of each target ----------------------------------------------------------------------===//
+//===- Phases of each target ------------------------------------------------------------------===//
 
 static LogicalResult verifyTargets(ModuleOp module,
                                    function_ref<LogicalResult(ModuleOp target)> check) {

@@ -1,6 +1,6 @@
-//===- KernelTemplate.cpp - The part of a GPU kernel that is written by hand -----------*- C++ -*-===//
+//===- KernelTemplate.cpp - The part of a GPU kernel that is written by hand --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/KernelTemplate.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,4 @@
-//===- KernelTemplate.h - The part of a GPU kernel that is written by hand -------------*- C++ -*-===//
+//===- KernelTemplate.h - The part of a GPU kernel that is written by hand ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
 #define DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H

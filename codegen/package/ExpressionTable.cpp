@@ -1,6 +1,6 @@
-//===- ExpressionTable.cpp - Shape expressions as the package stores them --------------*- C++ -*-===//
+//===- ExpressionTable.cpp - Shape expressions as the package stores them -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/ExpressionTable.h"
 
 #include "ir/dl/base/DerivedSize.h"

@@ -1,4 +1,4 @@
-//===- ExpressionTable.h - Shape expressions as the package stores them ----------------*- C++ -*-===//
+//===- ExpressionTable.h - Shape expressions as the package stores them -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PACKAGE_EXPRESSIONTABLE_H
 #define DLC_CODEGEN_PACKAGE_EXPRESSIONTABLE_H
@@ -13,7 +13,8 @@
 
 namespace dlc::codegen {
 
-/// The nodes of all shape expressions of a module, each distinct one once, operands before their users.
+/// The nodes of all shape expressions of a module, each distinct one once, operands before their
+/// users.
 class ExpressionTable {
 public:
   /// Index of `expr`, an expression over the module's symbols.

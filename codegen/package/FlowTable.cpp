@@ -1,6 +1,6 @@
-//===- FlowTable.cpp - The flow between segments as the package stores it --------------*- C++ -*-===//
+//===- FlowTable.cpp - The flow between segments as the package stores it -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/FlowTable.h"
 
 #include "codegen/package/ModuleTable.h"
@@ -156,7 +156,8 @@ bool FlowBuilder::isDefined(AffineExpr dim) const {
   return isFound;
 }
 
-/// The dims of what a loop gathers, for one without a step: the least ones where its steps say them.
+/// The dims of what a loop gathers, for one without a step: the least ones where its steps say
+/// them.
 std::vector<uint32_t> FlowBuilder::dimsOfNone(dl::WhileOp loop) {
   SmallVector<dl::Range> ranges = dl::symbolRanges(module);
   std::vector<uint32_t> rows;

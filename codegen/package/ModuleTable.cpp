@@ -1,6 +1,6 @@
-//===- ModuleTable.cpp - One module as the package stores it ----------------------------*- C++ -*-===//
+//===- ModuleTable.cpp - One module as the package stores it ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/ModuleTable.h"
 
 #include "ir/analysis/CostModel.h"

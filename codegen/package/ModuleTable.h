@@ -1,4 +1,4 @@
-//===- ModuleTable.h - One module as the package stores it -----------------------------*- C++ -*-===//
+//===- ModuleTable.h - One module as the package stores it --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PACKAGE_MODULETABLE_H
 #define DLC_CODEGEN_PACKAGE_MODULETABLE_H
@@ -36,7 +36,8 @@ private:
   WeightTable weights;
 };
 
-/// Writes the symbols of `module` into `table`; the definitions of derived ones go to `expressions`.
+/// Writes the symbols of `module` into `table`; the definitions of derived ones go to
+/// `expressions`.
 void addSymbols(mlir::ModuleOp module, schema::ModuleT &table, ExpressionTable &expressions);
 
 /// Writes into `table` what raise-caches has found of the caches of `module`.

@@ -1,9 +1,10 @@
-//===- Package.cpp - Writes a model.bin ------------------------------------------------*- C++ -*-===//
+//===- Package.cpp - Writes a model.bin ---------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table names absolute offsets of segments, and the segments lie behind the table: so it is packed twice, first to
-// learn its size. Every field is written, defaults too, which makes that size independent of the offsets.
-//===----------------------------------------------------------------------------------------------===//
+// The table names absolute offsets of segments, and the segments lie behind the table: so it is
+// packed twice, first to learn its size. Every field is written, defaults too, which makes that
+// size independent of the offsets.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/Package.h"
 
 #include "codegen/package/FlowTable.h"

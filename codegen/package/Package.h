@@ -1,4 +1,4 @@
-//===- Package.h - Writes a model.bin --------------------------------------------------*- C++ -*-===//
+//===- Package.h - Writes a model.bin -----------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PACKAGE_PACKAGE_H
 #define DLC_CODEGEN_PACKAGE_PACKAGE_H
@@ -23,7 +23,8 @@ struct CudaBinary {
   std::string code;
 };
 
-/// CUDA C++ of one kernel, the names of the headers that it includes, and what was compiled from it already.
+/// CUDA C++ of one kernel, the names of the headers that it includes, and what was compiled from it
+/// already.
 struct CudaText {
   std::string text;
   std::vector<std::string> headers;
@@ -43,9 +44,9 @@ struct GeneratedCode {
 using ReadPacked = llvm::function_ref<mlir::FailureOr<std::vector<uint8_t>>(
     mlir::Operation *weight, llvm::StringRef file, llvm::StringRef name)>;
 
-/// Writes the package of `module`, which holds `module @cpu`, `module @cuda` or both. The same module and code give the same
-/// bytes. Weights are read from the files that their ops name; a file that is gone or has become shorter is an error at the
-/// weight's location.
+/// Writes the package of `module`, which holds `module @cpu`, `module @cuda` or both. The same
+/// module and code give the same bytes. Weights are read from the files that their ops name; a file
+/// that is gone or has become shorter is an error at the weight's location.
 mlir::LogicalResult writePackage(mlir::ModuleOp module, const GeneratedCode &code,
                                  ReadPacked readPacked, llvm::raw_ostream &os);
 
@@ -55,8 +56,8 @@ struct CompiledSegment {
   const GeneratedCode *code;
 };
 
-/// The same of a model that is cut into segments: `flow` holds the function that calls them by their
-/// names, which are those of the modules.
+/// The same of a model that is cut into segments: `flow` holds the function that calls them by
+/// their names, which are those of the modules.
 mlir::LogicalResult writePackage(mlir::ModuleOp flow, llvm::ArrayRef<CompiledSegment> segments,
                                  ReadPacked readPacked, llvm::raw_ostream &os);
 

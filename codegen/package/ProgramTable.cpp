@@ -1,6 +1,6 @@
-//===- ProgramTable.cpp - One target's program as the package stores it ----------------*- C++ -*-===//
+//===- ProgramTable.cpp - One target's program as the package stores it -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/ProgramTable.h"
 
 #include "codegen/cuda/print/CudaText.h"

@@ -1,4 +1,4 @@
-//===- ProgramTable.h - One target's program as the package stores it ------------------*- C++ -*-===//
+//===- ProgramTable.h - One target's program as the package stores it ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PACKAGE_PROGRAMTABLE_H
 #define DLC_CODEGEN_PACKAGE_PROGRAMTABLE_H
@@ -23,8 +23,9 @@ private:
   std::vector<dlx::WeightOp> weights;
 };
 
-/// Converts `module @cpu` or `module @cuda` (`target`), which is past the buffers phase. Kernels name code by `entry`;
-/// images and CUDA headers are the caller's to add (`headerIndex` maps a header's name to its index).
+/// Converts `module @cpu` or `module @cuda` (`target`), which is past the buffers phase. Kernels
+/// name code by `entry`; images and CUDA headers are the caller's to add (`headerIndex` maps a
+/// header's name to its index).
 mlir::FailureOr<schema::ProgramT> buildProgram(mlir::ModuleOp module, schema::Target target,
                                                const GeneratedCode &code,
                                                const std::map<std::string, uint32_t> &headerIndex,

@@ -1,6 +1,6 @@
-//===- SegmentStore.cpp - The bytes of a package that lie after its table ---------------*- C++ -*-===//
+//===- SegmentStore.cpp - The bytes of a package that lie after its table -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/SegmentStore.h"
 
 #include "llvm/Support/xxhash.h"

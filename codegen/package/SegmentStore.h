@@ -1,4 +1,4 @@
-//===- SegmentStore.h - The bytes of a package that lie after its table ----------------*- C++ -*-===//
+//===- SegmentStore.h - The bytes of a package that lie after its table -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PACKAGE_SEGMENTSTORE_H
 #define DLC_CODEGEN_PACKAGE_SEGMENTSTORE_H

@@ -1,6 +1,6 @@
-//===- AttentionLimits.cpp - Which attentions kernels compute ---------------------------*- C++ -*-===//
+//===- AttentionLimits.cpp - Which attentions kernels compute -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/AttentionLimits.h"
 
 using namespace mlir;

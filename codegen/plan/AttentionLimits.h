@@ -1,6 +1,6 @@
-//===- AttentionLimits.h - Which attentions kernels compute -----------------------------*- C++ -*-===//
+//===- AttentionLimits.h - Which attentions kernels compute -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_PLAN_ATTENTIONLIMITS_H
 #define DLC_CODEGEN_PLAN_ATTENTIONLIMITS_H
 

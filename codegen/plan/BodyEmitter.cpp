@@ -1,6 +1,6 @@
-//===- BodyEmitter.cpp - Emits what a kernel computes at an index ----------------------*- C++ -*-===//
+//===- BodyEmitter.cpp - Emits what a kernel computes at an index -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/BodyEmitter.h"
 
 #include "ir/analysis/FusionLegality.h"
@@ -125,7 +125,7 @@ AffineExpr BodyEmitter::offset(RankedTensorType type, ArrayRef<AffineExpr> indic
   return math.simplify(dl::physicalOffset(type, indices));
 }
 
-//===- In place -----------------------------------------------------------------------------------===//
+//===- In place -------------------------------------------------------------------------------===//
 
 unsigned BodyEmitter::placedDim() const {
   auto op = update;
@@ -165,7 +165,7 @@ void BodyEmitter::bindPlace(OpBuilder &builder, ArrayRef<AffineExpr> indices) {
                                         dl::getDims(typeOf(update.getSrc()))[placedDim()]));
 }
 
-//===- Reads --------------------------------------------------------------------------------------===//
+//===- Reads ----------------------------------------------------------------------------------===//
 
 AffineExpr BodyEmitter::coordinate(const Reads &reads, unsigned access, unsigned dim) const {
   AffineExpr &variable = coordinates[{reads.op, 2 * access + reads.isTerm, dim}];
@@ -255,7 +255,8 @@ Value BodyEmitter::readInside(
   };
   if (!inside)
     return readWithin(builder);
-  // A branch, not a select: the address may not exist. The type of the value is known once the inner read is built.
+  // A branch, not a select: the address may not exist. The type of the value is known once the
+  // inner read is built.
   auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), inside, /*addThen=*/true,
                                   /*addElse=*/true);
   OpBuilder thenBuilder = OpBuilder::atBlockEnd(branch.thenBlock());
@@ -323,7 +324,7 @@ Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange a
   return emit(context, all.take_front(numReads), all.drop_front(numReads));
 }
 
-//===- Values -------------------------------------------------------------------------------------===//
+//===- Values ---------------------------------------------------------------------------------===//
 
 Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
   llvm::SaveAndRestore alone(emitted, {});
@@ -491,7 +492,8 @@ ScalarKind BodyEmitter::poolKind() const {
   return scalarKind(getElementTypeOrSelf(pooled->pool->getResult(0).getType()));
 }
 
-/// Integer sums and argmax accumulate in the result's type or the operand's; floats in their compute type.
+/// Integer sums and argmax accumulate in the result's type or the operand's; floats in their
+/// compute type.
 Type BodyEmitter::accumulatorType(unsigned stage) const {
   Type operand = getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType());
   if (givesPosition(nest.stages[stage]))
@@ -505,7 +507,7 @@ ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
   return scalarKind(getElementTypeOrSelf(root->getResult(0).getType()));
 }
 
-//===- Questions about reads ----------------------------------------------------------------------===//
+//===- Questions about reads ------------------------------------------------------------------===//
 
 Value BodyEmitter::storedAt(Value tensor, SmallVectorImpl<AffineExpr> &indices) const {
   for (Operation *op = tensor.getDefiningOp(); op && onlyMoves(op); op = tensor.getDefiningOp()) {

@@ -1,10 +1,11 @@
-//===- BodyEmitter.h - Emits what a kernel computes at an index ------------------------*- C++ -*-===//
+//===- BodyEmitter.h - Emits what a kernel computes at an index ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A schedule makes loops and places; this class fills them: it emits the value of any tensor of a kernel's body at
-// given logical indices, with the maps before and after inlined. How an element comes from memory is the target's: it
-// gives a Load. The same calls serve scalars and vectors: what Load returns decides.
-//===----------------------------------------------------------------------------------------------===//
+// A schedule makes loops and places; this class fills them: it emits the value of any tensor of a
+// kernel's body at given logical indices, with the maps before and after inlined. How an element
+// comes from memory is the target's: it gives a Load. The same calls serve scalars and vectors:
+// what Load returns decides.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
 #define DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
 
@@ -22,7 +23,8 @@ namespace dlc::codegen {
 
 /// The type in memory of elements of a tensor: signless integers, bools as bytes.
 mlir::Type storageType(mlir::Type elementType);
-/// From storage to compute type and back, on scalars or vectors. Going back rounds once to nearest even.
+/// From storage to compute type and back, on scalars or vectors. Going back rounds once to nearest
+/// even.
 mlir::Value fromStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                         mlir::Type elementType);
 mlir::Value toStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
@@ -30,28 +32,32 @@ mlir::Value toStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 
 class BodyEmitter {
 public:
-  /// Reads kernel input `input` at `offset` (elements from the start of its buffer, over loop variables and symbols) in
-  /// storage type: one element, or a vector along the loop variable that the target vectorises.
+  /// Reads kernel input `input` at `offset` (elements from the start of its buffer, over loop
+  /// variables and symbols) in storage type: one element, or a vector along the loop variable that
+  /// the target vectorises.
   using Load = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned input,
                                          mlir::AffineExpr offset)>;
 
   BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load);
-  /// Of a kernel with several ops with stages: the part that ends in `result`, which maps make of the result of `root`.
+  /// Of a kernel with several ops with stages: the part that ends in `result`, which maps make of
+  /// the result of `root`.
   BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load, LoopNestOpInterface root,
               mlir::Value result)
       : kernel(kernel), math(math), load(std::move(load)), root(root), nest(root.getLoopNest()),
         results({result}), result(result) {}
 
   dlx::KernelOp getKernel() const { return kernel; }
-  /// The op with stages, null for a map kernel, and its loops (of the result where there is none). Of a pooled product
-  /// (ir/analysis/PooledProduct.h) the product, whose parallel loops are then those of the pool and its window.
+  /// The op with stages, null for a map kernel, and its loops (of the result where there is none).
+  /// Of a pooled product (ir/analysis/PooledProduct.h) the product, whose parallel loops are then
+  /// those of the pool and its window.
   LoopNestOpInterface getRoot() const { return root; }
   const LoopNest &getNest() const { return nest; }
-  /// The pool of a pooled product, and the elements of its window; null and 1 for all other kernels.
+  /// The pool of a pooled product, and the elements of its window; null and 1 for all other
+  /// kernels.
   LoopNestOpInterface getPool() const { return pooled ? pooled->pool : LoopNestOpInterface(); }
   int64_t getWindow() const { return pooled ? pooled->window : 1; }
-  /// The tensors that the kernel writes: one, or several of equal dims and layout. Of a recurrence the first, which this class
-  /// emits nothing for.
+  /// The tensors that the kernel writes: one, or several of equal dims and layout. Of a recurrence
+  /// the first, which this class emits nothing for.
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
   /// The one of them that is stored now, by its number: what emitResult and emitMap give.
   void select(unsigned number) {
@@ -63,14 +69,15 @@ public:
   mlir::RankedTensorType getResultType() const {
     return llvm::cast<mlir::RankedTensorType>(result.getType());
   }
-  /// Positions of the module symbols that the kernel's tensors name, ascending: what must be passed to it.
+  /// Positions of the module symbols that the kernel's tensors name, ascending: what must be passed
+  /// to it.
   llvm::SmallVector<unsigned> usedSymbols() const;
 
   /// Where the result at `indices` is stored, in elements from the start of its buffer, of which it
   /// may be a part.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const;
-  /// The kernel updates its result in place: getResult is what it writes, which moves with a position that must be known
-  /// (bindPlace) where resultOffset is built.
+  /// The kernel updates its result in place: getResult is what it writes, which moves with a
+  /// position that must be known (bindPlace) where resultOffset is built.
   bool isInPlace() const { return static_cast<bool>(update); }
   /// The kernel writes a part of a buffer: rows of its result need not follow one another there.
   bool storesPart() const { return isInPlace() || dlx::KernelOp(kernel).getPart(); }
@@ -83,11 +90,12 @@ public:
   /// those below, what several ops of the body read at one index is emitted once.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor,
                    llvm::ArrayRef<mlir::AffineExpr> indices);
-  /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`); no computed ones.
+  /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`);
+  /// no computed ones.
   mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access,
                            llvm::ArrayRef<mlir::AffineExpr> loops);
-  /// The element, in storage type, that a term reads of `stored`, the tensor of few bits from which its
-  /// operand is cast; 0 where the term reads its fill.
+  /// The element, in storage type, that a term reads of `stored`, the tensor of few bits from which
+  /// its operand is cast; 0 where the term reads its fill.
   mlir::Value emitStoredRead(mlir::OpBuilder &builder, unsigned access, mlir::Value stored,
                              llvm::ArrayRef<mlir::AffineExpr> loops);
   /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.
@@ -98,10 +106,12 @@ public:
   bool sharesSpans(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
   /// That of reduction loop `loop`, one of these, at `parallel`.
   Span emitSpan(mlir::OpBuilder &builder, unsigned loop, llvm::ArrayRef<mlir::AffineExpr> parallel);
-  /// The root's result from finished accumulators, then everything after the root: the kernel's result in compute type.
+  /// The root's result from finished accumulators, then everything after the root: the kernel's
+  /// result in compute type.
   mlir::Value emitResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
                          mlir::ValueRange accs);
-  /// Of a pooled product: the pool's term from a finished total of the root, at the indices `parallel` of the nest ...
+  /// Of a pooled product: the pool's term from a finished total of the root, at the indices
+  /// `parallel` of the nest ...
   mlir::Value emitPoolTerm(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
                            mlir::Value total);
   /// ... and the kernel's result from the terms of a window, combined.
@@ -116,7 +126,8 @@ public:
     return emit(builder, result, indices);
   }
 
-  /// How a target whose values are vectors reads where some of their lanes may lie outside. Without, such lanes are done one by one.
+  /// How a target whose values are vectors reads where some of their lanes may lie outside.
+  /// Without, such lanes are done one by one.
   struct LaneTests {
     /// Which lanes have 0 <= index < extent; null where all have the same index.
     std::function<mlir::Value(mlir::OpBuilder &, mlir::AffineExpr index, mlir::AffineExpr extent)>
@@ -131,15 +142,17 @@ public:
   };
   std::optional<LaneTests> laneTests;
 
-  /// While it is set: the value of `tensor` at `indices` where the schedule has it already, null where it has not.
+  /// While it is set: the value of `tensor` at `indices` where the schedule has it already, null
+  /// where it has not.
   using Held = std::function<mlir::Value(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr>)>;
   Held held;
-  /// What `held` is asked for at term access `access` and these loop indices. Not for accesses behind a test.
+  /// What `held` is asked for at term access `access` and these loop indices. Not for accesses
+  /// behind a test.
   std::pair<mlir::Value, llvm::SmallVector<mlir::AffineExpr>>
   termAt(unsigned access, llvm::ArrayRef<mlir::AffineExpr> loops) const;
 
-  /// While it is set: of the tensors that `cat` joins number `part` is the one that is read, as it is
-  /// where the index along its dim lies in that part.
+  /// While it is set: of the tensors that `cat` joins number `part` is the one that is read, as it
+  /// is where the index along its dim lies in that part.
   struct JoinedPart {
     mlir::Operation *cat;
     unsigned part;
@@ -163,22 +176,26 @@ public:
   /// would read. Stops and returns false when `visit` does.
   bool visitPlaces(llvm::ArrayRef<mlir::AffineExpr> indices,
                    llvm::function_ref<bool(mlir::AffineExpr)> visit) const;
-  /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root included).
+  /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root
+  /// included).
   bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
                       llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
   bool visitResultReads(llvm::ArrayRef<mlir::AffineExpr> parallel, Visit visit) const;
-  /// Calls `visit(index, extent)` for each test of the root's own terms that they are inside: 0 <= index < extent.
+  /// Calls `visit(index, extent)` for each test of the root's own terms that they are inside: 0 <=
+  /// index < extent.
   void visitTermTests(llvm::ArrayRef<mlir::AffineExpr> parallel,
                       llvm::ArrayRef<mlir::AffineExpr> reduction,
                       llvm::function_ref<void(mlir::AffineExpr, mlir::AffineExpr)> visit) const;
-  /// True where some body reads the index of a result dim that moves along `variable`, or where a bounds check depends on
-  /// it that no LaneTests can make: then neighbours along it need different control and it cannot be a vector.
+  /// True where some body reads the index of a result dim that moves along `variable`, or where a
+  /// bounds check depends on it that no LaneTests can make: then neighbours along it need different
+  /// control and it cannot be a vector.
   bool needsScalarAlong(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel,
                         llvm::ArrayRef<mlir::AffineExpr> reduction) const;
   /// The same of what comes after the root's totals alone.
   bool resultNeedsScalarAlong(mlir::AffineExpr variable,
                               llvm::ArrayRef<mlir::AffineExpr> parallel) const;
-  /// The same of what term access `access` of the root reads alone, at the given indices of all loops.
+  /// The same of what term access `access` of the root reads alone, at the given indices of all
+  /// loops.
   bool termNeedsScalarAlong(mlir::AffineExpr variable, unsigned access,
                             llvm::ArrayRef<mlir::AffineExpr> loops) const;
 
@@ -195,10 +212,12 @@ private:
       return llvm::cast<LoopNestOpInterface>(op)->getOperand(accesses()[access].operand);
     }
   };
-  /// Where access number `access` reads. Computed indices are variables, one for each access and dim.
+  /// Where access number `access` reads. Computed indices are variables, one for each access and
+  /// dim.
   llvm::SmallVector<mlir::AffineExpr> indicesOf(const Reads &reads, unsigned access) const;
   mlir::AffineExpr coordinate(const Reads &reads, unsigned access, unsigned dim) const;
-  /// The tests without which reading at `indices` could leave `type`: (expression, bound) meaning 0 <= expression < bound.
+  /// The tests without which reading at `indices` could leave `type`: (expression, bound) meaning 0
+  /// <= expression < bound.
   struct BoundsTest {
     mlir::AffineExpr index, extent;
     bool low, high; // which side needs the test
@@ -211,8 +230,8 @@ private:
   mlir::Value emitBody(mlir::OpBuilder &builder, const Reads &reads, mlir::ValueRange accs,
                        Body emit);
   mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
-  /// The value of `tensor` at the place of the access: `valueOf` emits it where that is inside, else
-  /// it is the access's fill, a number of kind `kind`.
+  /// The value of `tensor` at the place of the access: `valueOf` emits it where that is inside,
+  /// else it is the access's fill, a number of kind `kind`.
   mlir::Value readInside(
       mlir::OpBuilder &builder, const Reads &reads, unsigned access, ScalarKind kind,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, llvm::ArrayRef<mlir::AffineExpr>)> valueOf);

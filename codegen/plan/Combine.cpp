@@ -1,6 +1,6 @@
-//===- Combine.cpp - Accumulators of reductions ----------------------------------------*- C++ -*-===//
+//===- Combine.cpp - Accumulators of reductions -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/Combine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
-//===- ExpandAttention.cpp - The parts of an attention in place of the op --------------*- C++ -*-===//
+//===- ExpandAttention.cpp - The parts of an attention in place of the op -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/ExpandAttention.h"
 
 using namespace mlir;

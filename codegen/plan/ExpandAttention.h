@@ -1,4 +1,4 @@
-//===- ExpandAttention.h - The parts of an attention in place of the op ----------------*- C++ -*-===//
+//===- ExpandAttention.h - The parts of an attention in place of the op -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PLAN_EXPANDATTENTION_H
 #define DLC_CODEGEN_PLAN_EXPANDATTENTION_H

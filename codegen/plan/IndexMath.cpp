@@ -1,6 +1,6 @@
-//===- IndexMath.cpp - Symbolic index expressions and the loops that bind them ---------*- C++ -*-===//
+//===- IndexMath.cpp - Symbolic index expressions and the loops that bind them ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/IndexMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,8 +64,8 @@ AffineExpr IndexMath::extreme(AffineExpr expr, bool largest) const {
   return expr;
 }
 
-/// `expr` with a variable of its own for each quotient by a number, remainders written by means of them: what remains of
-/// c - c mod 16 then is one variable.
+/// `expr` with a variable of its own for each quotient by a number, remainders written by means of
+/// them: what remains of c - c mod 16 then is one variable.
 AffineExpr IndexMath::quotientsAsLoops(AffineExpr expr) {
   llvm::DenseMap<AffineExpr, AffineExpr> loopsOf;
   expr.walk([&](AffineExpr part) {

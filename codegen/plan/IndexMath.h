@@ -1,10 +1,10 @@
-//===- IndexMath.h - Symbolic index expressions and the loops that bind them -----------*- C++ -*-===//
+//===- IndexMath.h - Symbolic index expressions and the loops that bind them --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Schedules keep indices as affine expressions over loop variables (dims) and the module's symbols until the moment
-// of a load or store: so both targets can ask how an address moves along a loop, drop bounds checks that cannot fail,
-// and print the simplest arithmetic.
-//===----------------------------------------------------------------------------------------------===//
+// Schedules keep indices as affine expressions over loop variables (dims) and the module's symbols
+// until the moment of a load or store: so both targets can ask how an address moves along a loop,
+// drop bounds checks that cannot fail, and print the simplest arithmetic.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_INDEXMATH_H
 #define DLC_CODEGEN_SCHEDULE_INDEXMATH_H
 
@@ -25,10 +25,12 @@ public:
   IndexMath(mlir::MLIRContext *context, llvm::ArrayRef<dl::Range> symbols)
       : context(context), symbolRanges(symbols.begin(), symbols.end()) {}
 
-  /// A new loop variable that runs over [0, extent); `extent` may name symbols and loop variables. Null `value`: bound later.
+  /// A new loop variable that runs over [0, extent); `extent` may name symbols and loop variables.
+  /// Null `value`: bound later.
   mlir::AffineExpr addLoop(mlir::AffineExpr extent, mlir::Value value = {});
   void bindLoop(mlir::AffineExpr variable, mlir::Value value);
-  /// A variable that stands for an index in [0, extent) which a body computes; bound (bindLoop) where it does.
+  /// A variable that stands for an index in [0, extent) which a body computes; bound (bindLoop)
+  /// where it does.
   mlir::AffineExpr addComputed(mlir::AffineExpr extent);
   /// True where `expr` names such a variable: its value is known only in the body that computes it.
   bool isComputed(mlir::AffineExpr expr) const;
@@ -55,14 +57,15 @@ public:
   bool isBelow(mlir::AffineExpr expr, mlir::AffineExpr bound) const;
   /// Values that `expr` takes over all loops and symbol ranges; nullopt where unbounded.
   std::optional<dl::Range> range(mlir::AffineExpr expr) const;
-  /// What to choose tiles for: the constant that `expr`, without loops, is, or its value at the usual sizes of the symbols.
+  /// What to choose tiles for: the constant that `expr`, without loops, is, or its value at the
+  /// usual sizes of the symbols.
   std::optional<int64_t> usual(mlir::AffineExpr expr) const {
     return dl::usualOf(expr, symbolRanges);
   }
 
 private:
-  /// `expr` with each loop variable at the end of its range that makes it smallest (or largest); null where the
-  /// direction of some variable is unknown.
+  /// `expr` with each loop variable at the end of its range that makes it smallest (or largest);
+  /// null where the direction of some variable is unknown.
   mlir::AffineExpr extreme(mlir::AffineExpr expr, bool largest) const;
   std::optional<dl::Range> affineRange(mlir::AffineExpr expr) const;
   std::optional<dl::Range> rangeOfParts(mlir::AffineExpr expr) const;

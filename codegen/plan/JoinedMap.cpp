@@ -1,6 +1,6 @@
-//===- JoinedMap.cpp - Maps over tensors that are joined -------------------------------*- C++ -*-===//
+//===- JoinedMap.cpp - Maps over tensors that are joined ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/JoinedMap.h"
 
 #include "ir/interfaces/LoopNest.h"

@@ -1,9 +1,9 @@
-//===- JoinedMap.h - Maps over tensors that are joined ---------------------------------*- C++ -*-===//
+//===- JoinedMap.h - Maps over tensors that are joined ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A map over a dl.cat chooses among all of its tensors for each element. Where all that follows reads
-// the joined tensor at its own index, an element of the result lies in one part alone.
-//===----------------------------------------------------------------------------------------------===//
+// A map over a dl.cat chooses among all of its tensors for each element. Where all that follows
+// reads the joined tensor at its own index, an element of the result lies in one part alone.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_PLAN_JOINEDMAP_H
 #define DLC_CODEGEN_PLAN_JOINEDMAP_H
 

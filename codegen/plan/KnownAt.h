@@ -1,6 +1,6 @@
-//===- KnownAt.h - What is known of tensors at indices ---------------------------------*- C++ -*-===//
+//===- KnownAt.h - What is known of tensors at indices ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_KNOWNAT_H
 #define DLC_CODEGEN_SCHEDULE_KNOWNAT_H
 

@@ -1,6 +1,6 @@
-//===- Overlap.h - By how much two boxes overlap ---------------------------------------*- C++ -*-===//
+//===- Overlap.h - By how much two boxes overlap ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_OVERLAP_H
 #define DLC_CODEGEN_SCHEDULE_OVERLAP_H
 
@@ -22,7 +22,8 @@ inline Scalar commonExtent(const Corners &a, const Corners &b, unsigned axis) {
 
 inline Scalar areaOf(const Corners &a) { return (a[2] - a[0]) * (a[3] - a[1]); }
 
-/// Whether the intersection of the boxes over their union lies above `threshold` (LineWork::Kind::suppress).
+/// Whether the intersection of the boxes over their union lies above `threshold`
+/// (LineWork::Kind::suppress).
 inline Scalar overlaps(const Corners &a, Scalar areaOfA, const Corners &b, Scalar areaOfB,
                        Scalar threshold) {
   auto positive = [](Scalar extent) { return select(extent > 0.0, extent, 0.0); };

@@ -1,6 +1,6 @@
-//===- PackOperand.cpp - Operands in the layout that a kernel wants --------------------*- C++ -*-===//
+//===- PackOperand.cpp - Operands in the layout that a kernel wants -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/PackOperand.h"
 
 #include "ir/dl/DLOps.h"

@@ -1,6 +1,6 @@
-//===- ParallelKernels.cpp - Work on many kernels at a time ----------------------------*- C++ -*-===//
+//===- ParallelKernels.cpp - Work on many kernels at a time -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/ParallelKernels.h"
 
 #include "mlir/IR/Threading.h"

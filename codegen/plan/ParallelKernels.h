@@ -1,4 +1,4 @@
-//===- ParallelKernels.h - Work on many kernels at a time ------------------------------*- C++ -*-===//
+//===- ParallelKernels.h - Work on many kernels at a time ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PLAN_PARALLELKERNELS_H
 #define DLC_CODEGEN_PLAN_PARALLELKERNELS_H

@@ -1,6 +1,6 @@
-//===- PlanChoice.cpp - Which plan a kernel gets ---------------------------------------*- C++ -*-===//
+//===- PlanChoice.cpp - Which plan a kernel gets ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/PlanChoice.h"
 
 #include "ir/machine/EstimateMargins.h"

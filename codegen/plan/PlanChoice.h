@@ -1,4 +1,4 @@
-//===- PlanChoice.h - Which plan a kernel gets -----------------------------------------*- C++ -*-===//
+//===- PlanChoice.h - Which plan a kernel gets --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PLAN_PLANCHOICE_H
 #define DLC_CODEGEN_PLAN_PLANCHOICE_H
@@ -16,8 +16,8 @@ namespace dlc::codegen {
 /// first what is meant for a kernel: a later one takes its place by EstimateMargins::change.
 const dlx::PlanAttr *bestOf(llvm::ArrayRef<dlx::PlanAttr> plans);
 
-/// Whether `diagnostic` is an error of ForcedPlans: the user asked for a plan that cannot be, and the
-/// module is fine.
+/// Whether `diagnostic` is an error of ForcedPlans: the user asked for a plan that cannot be, and
+/// the module is fine.
 bool isAboutForcedPlans(mlir::Diagnostic &diagnostic);
 
 /// How the user names a plan: its schedule and, each after a colon, its numbers:
@@ -49,8 +49,8 @@ public:
   bool sayNumbers(dlx::KernelOp kernel) const;
   /// Chooses among `plans`, which are in the order of the table: the wanted plan, else the one with
   /// the smallest estimate. Writes it and the others on the kernel, those of `calls` too, which may
-  /// take the place of any. Fails where the user named the kernel with a schedule that cannot run it,
-  /// and where `plans` is empty.
+  /// take the place of any. Fails where the user named the kernel with a schedule that cannot run
+  /// it, and where `plans` is empty.
   llvm::FailureOr<dlx::PlanAttr> choose(dlx::KernelOp kernel, llvm::ArrayRef<dlx::PlanAttr> plans,
                                         llvm::ArrayRef<dlx::PlanAttr> calls = {}) const;
 

@@ -1,6 +1,6 @@
-//===- ProgramEstimate.cpp - How long a run of planned kernels takes -------------------*- C++ -*-===//
+//===- ProgramEstimate.cpp - How long a run of planned kernels takes ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/ProgramEstimate.h"
 
 #include "codegen/plan/TargetModule.h"

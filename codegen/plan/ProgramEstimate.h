@@ -1,6 +1,6 @@
-//===- ProgramEstimate.h - How long a run of planned kernels takes ---------------------*- C++ -*-===//
+//===- ProgramEstimate.h - How long a run of planned kernels takes ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_PLAN_PROGRAMESTIMATE_H
 #define DLC_CODEGEN_PLAN_PROGRAMESTIMATE_H
 

@@ -1,9 +1,10 @@
-//===- SortKey.cpp - Elements as whole numbers in the same order -----------------------*- C++ -*-===//
+//===- SortKey.cpp - Elements as whole numbers in the same order --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bits of positive floats are ordered as the floats are, those of negative ones the other way round: the sign bit is
-// flipped in the former, all bits in the latter. Signed integers have their sign bit flipped.
-//===----------------------------------------------------------------------------------------------===//
+// The bits of positive floats are ordered as the floats are, those of negative ones the other way
+// round: the sign bit is flipped in the former, all bits in the latter. Signed integers have their
+// sign bit flipped.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/SortKey.h"
 
 #include "codegen/plan/BodyEmitter.h"

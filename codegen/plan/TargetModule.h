@@ -1,4 +1,4 @@
-//===- TargetModule.h - The module of a target, and its symbols ------------------------*- C++ -*-===//
+//===- TargetModule.h - The module of a target, and its symbols ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_PLAN_TARGETMODULE_H
 #define DLC_CODEGEN_PLAN_TARGETMODULE_H
@@ -14,8 +14,8 @@ inline mlir::ModuleOp targetModule(mlir::ModuleOp module, llvm::StringRef name) 
   return module.getName() == name ? module : module.lookupSymbol<mlir::ModuleOp>(name);
 }
 
-/// The ranges of the symbols, which stand on the outermost module that has them: `target` may lie in
-/// the model's.
+/// The ranges of the symbols, which stand on the outermost module that has them: `target` may lie
+/// in the model's.
 inline llvm::SmallVector<dl::Range> symbolsOf(mlir::ModuleOp target) {
   while (!target->hasAttr("dl.symbols") && target->getParentOfType<mlir::ModuleOp>())
     target = target->getParentOfType<mlir::ModuleOp>();

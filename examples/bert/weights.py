@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes bert.safetensors beside bert.dl, or into FOLDER: seeded weights in Hugging Face's names, 438 MB, the same bytes
-every time, spread as training begins (0.02). NAME=VALUE sets a constant of bert.dl, as a test of a small BERT does.
+"""Writes bert.safetensors beside bert.dl, or into FOLDER: seeded weights in Hugging Face's names,
+438 MB, the same bytes every time, spread as training begins (0.02). NAME=VALUE sets a constant of
+bert.dl, as a test of a small BERT does.
 
 usage: weights.py [FOLDER] [LAYERS=2 HIDDEN=32 ...]"""
 import os
@@ -52,7 +53,8 @@ def main(arguments):
     folder = next((argument for argument in arguments if "=" not in argument), HERE)
     sizes = dict(SIZES, **{name: int(value) for name, value in
                            (argument.split("=") for argument in arguments if "=" in argument)})
-    safetensors.save(os.path.join(folder, "bert.safetensors"), tensors_of(sizes), {"model": "examples/bert/bert.dl"})
+    safetensors.save(os.path.join(folder, "bert.safetensors"), tensors_of(sizes),
+                     {"model": "examples/bert/bert.dl"})
 
 
 if __name__ == "__main__":

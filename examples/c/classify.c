@@ -7,7 +7,7 @@
  *
  * Draws a handwritten three from the UCI digits, which the network did not see in training, and
  * prints what the network makes of it. Exit status 0 when it says three.
- *===-------------------------------------------------------------------------------------------===*/
+ *===------------------------------------------------------------------------------------------===*/
 #include <dlc/runtime.h>
 #include <stdio.h>
 

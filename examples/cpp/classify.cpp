@@ -4,7 +4,8 @@
 // Build: c++ -std=c++17 classify.cpp $(pkg-config --cflags --libs dlc) -o classify
 // Run:   ./classify digits.bin
 //
-// Enqueues two images and prints what the network makes of them. Exit status 0 when it says one and three.
+// Enqueues two images and prints what the network makes of them. Exit status 0 when it says one and
+// three.
 //===--------------------------------------------------------------------------------------===//
 #include <algorithm>
 #include <cstdio>

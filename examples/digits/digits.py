@@ -1,5 +1,6 @@
-"""The UCI handwritten digits that come with scikit-learn: 1,797 grey images of 8x8, and the split that all of this
-example uses. The unseen third is chosen by a fixed seed, class by class, and never shown to training."""
+"""The UCI handwritten digits that come with scikit-learn: 1,797 grey images of 8x8, and the split
+that all of this example uses. The unseen third is chosen by a fixed seed, class by class, and never
+shown to training."""
 import numpy as np
 from sklearn.datasets import load_digits
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the unseen digits, images.npy (f32 [597,1,8,8]) and labels.npy (i64 [597]), and 300 of those that training saw,
-calibration.npz (x: f32 [300,1,8,8]), for `dlc compile --calib`.
+"""Writes the unseen digits, images.npy (f32 [597,1,8,8]) and labels.npy (i64 [597]), and 300 of
+those that training saw, calibration.npz (x: f32 [300,1,8,8]), for `dlc compile --calib`.
 
 usage: images.py FOLDER"""
 import os

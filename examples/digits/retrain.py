@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Trains a pruned digit CNN further: what is zero in its weights stays zero. Needs PyTorch; some seconds.
+"""Trains a pruned digit CNN further: what is zero in its weights stays zero. Needs PyTorch; some
+seconds.
 
-usage: retrain.py PRUNED.safetensors TRAINED.safetensors    (weights of digits.dl; the second may be the first)"""
+usage: retrain.py PRUNED.safetensors TRAINED.safetensors    (weights of digits.dl; the second may be
+the first)"""
 import os
 import sys
 
@@ -26,7 +28,8 @@ def main(pruned, trained):
     train_x, train_y, unseen_x, unseen_y = map(torch.from_numpy, split())
     arrays, metadata = safetensors.load(pruned)
     model = Digits()
-    model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()}, strict=False)
+    model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()},
+                          strict=False)
     # Products and convolutions have weights of two dims or more: these alone were pruned.
     masks = [(weight, weight != 0) for weight in model.parameters() if weight.dim() > 1]
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -34,7 +37,8 @@ def main(pruned, trained):
         model.train()
         for batch in torch.from_numpy(random.permutation(len(train_x))).split(BATCH):
             optimiser.zero_grad()
-            F.cross_entropy(model(shifted(train_x[batch], random)), train_y[batch], label_smoothing=0.05).backward()
+            F.cross_entropy(model(shifted(train_x[batch], random)), train_y[batch],
+                            label_smoothing=0.05).backward()
             optimiser.step()
             with torch.no_grad():
                 for weight, mask in masks:
@@ -42,7 +46,8 @@ def main(pruned, trained):
     model.eval()
     with torch.no_grad():
         correct = (model(unseen_x).argmax(1) == unseen_y).sum().item()
-    zeros, count = (sum(int(part.sum()) for part in parts) for parts in zip(*((~mask, torch.ones_like(mask)) for _, mask in masks)))
+    zeros, count = (sum(int(part.sum()) for part in parts)
+                    for parts in zip(*((~mask, torch.ones_like(mask)) for _, mask in masks)))
     print(f"{100 * zeros / count:.1f} % zeros, {correct} of {len(unseen_y)} unseen digits right")
     state = model.state_dict()
     safetensors.save(trained, {name: state[name].numpy() for name in arrays}, metadata)

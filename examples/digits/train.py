@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Trains the digit CNN of digits.dl and writes digits.safetensors. Needs PyTorch (Debian: python3-torch); about a minute.
+"""Trains the digit CNN of digits.dl and writes digits.safetensors. Needs PyTorch (Debian:
+python3-torch); about a minute.
 
-Deterministic: one thread, fixed seeds. The unseen digits serve only for the figure printed at the end."""
+Deterministic: one thread, fixed seeds. The unseen digits serve only for the figure printed at the
+end."""
 import os
 import sys
 
@@ -40,7 +42,8 @@ class Digits(nn.Module):
 
 
 def shifted(x, random):
-    """Each image moved by up to one pixel in each direction: handwriting is not centred to the pixel."""
+    """Each image moved by up to one pixel in each direction: handwriting is not centred to the
+    pixel."""
     padded = F.pad(x, (1, 1, 1, 1))
     dy, dx = random.randint(0, 3, len(x)), random.randint(0, 3, len(x))
     return torch.stack([padded[i, :, dy[i]:dy[i] + 8, dx[i]:dx[i] + 8] for i in range(len(x))])
@@ -61,7 +64,8 @@ def main():
         order = torch.from_numpy(random.permutation(len(train_x)))
         for batch in order.split(BATCH):
             optimiser.zero_grad()
-            loss = F.cross_entropy(model(shifted(train_x[batch], random)), train_y[batch], label_smoothing=0.05)
+            loss = F.cross_entropy(model(shifted(train_x[batch], random)), train_y[batch],
+                                   label_smoothing=0.05)
             loss.backward()
             optimiser.step()
             schedule.step()
@@ -71,10 +75,15 @@ def main():
     with torch.no_grad():
         correct = (model(unseen_x).argmax(1) == unseen_y).sum().item()
     print(f"{correct} of {len(unseen_y)} unseen digits ({100 * correct / len(unseen_y):.2f} %)")
-    tensors = {name: value.numpy() for name, value in model.state_dict().items() if "num_batches" not in name}
-    safetensors.save(os.path.join(HERE, "digits.safetensors"), tensors, {
-        "model": "examples/digits/digits.dl", "trained_by": "examples/digits/train.py",
-        "data": "UCI optical recognition of handwritten digits (scikit-learn), 1200 of 1797 images"})
+    tensors = {
+        name: value.numpy() for name, value in model.state_dict().items()
+        if "num_batches" not in name
+    }
+    safetensors.save(
+        os.path.join(HERE, "digits.safetensors"), tensors, {
+            "model": "examples/digits/digits.dl", "trained_by": "examples/digits/train.py",
+            "data": "UCI optical recognition of handwritten digits (scikit-learn), 1200 of 1797 images"
+        })
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes gpt2.safetensors beside gpt2.dl, or into FOLDER: seeded weights in Hugging Face's names and layouts (the weights of
-c_attn, c_fc and c_proj as [in, out]), 498 MB, the same bytes every time. NAME=VALUE sets a constant of gpt2.dl.
+"""Writes gpt2.safetensors beside gpt2.dl, or into FOLDER: seeded weights in Hugging Face's names
+and layouts (the weights of c_attn, c_fc and c_proj as [in, out]), 498 MB, the same bytes every
+time. NAME=VALUE sets a constant of gpt2.dl.
 
 usage: weights.py [FOLDER] [LAYERS=2 WIDTH=32 ...]"""
 import os
@@ -48,7 +49,8 @@ def main(arguments):
     folder = next((argument for argument in arguments if "=" not in argument), HERE)
     sizes = dict(SIZES, **{name: int(value) for name, value in
                            (argument.split("=") for argument in arguments if "=" in argument)})
-    safetensors.save(os.path.join(folder, "gpt2.safetensors"), tensors_of(sizes), {"model": "examples/gpt2/gpt2.dl"})
+    safetensors.save(os.path.join(folder, "gpt2.safetensors"), tensors_of(sizes),
+                     {"model": "examples/gpt2/gpt2.dl"})
 
 
 if __name__ == "__main__":

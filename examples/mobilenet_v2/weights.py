@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes mobilenet_v2.safetensors beside mobilenet_v2.dl, or into FOLDER, in torchvision's names: the numbers of FILE.pth, a
-state_dict that torch.save wrote, or seeded ones, 14 MB, the same bytes every time. NAME=VALUE sets a constant of mobilenet_v2.dl.
+"""Writes mobilenet_v2.safetensors beside mobilenet_v2.dl, or into FOLDER, in torchvision's names:
+the numbers of FILE.pth, a state_dict that torch.save wrote, or seeded ones, 14 MB, the same bytes
+every time. NAME=VALUE sets a constant of mobilenet_v2.dl.
 
 usage: weights.py [FOLDER] [FILE.pth] [CLASSES=10 ...]"""
 import os

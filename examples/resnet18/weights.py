@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes resnet18.safetensors beside resnet18.dl, or into FOLDER: seeded weights in torchvision's names, 45 MB, the same
-bytes every time. He's initialisation, and batch-norm statistics as training might leave them.
+"""Writes resnet18.safetensors beside resnet18.dl, or into FOLDER: seeded weights in torchvision's
+names, 45 MB, the same bytes every time. He's initialisation, and batch-norm statistics as training
+might leave them.
 
 usage: weights.py [FOLDER]"""
 import os
@@ -18,7 +19,8 @@ tensors = {}
 
 def convolution(name, outputs, inputs, kernel):
     spread = np.sqrt(2.0 / (inputs * kernel * kernel))
-    tensors[name + ".weight"] = (spread * random.standard_normal((outputs, inputs, kernel, kernel))).astype(np.float32)
+    tensors[name + ".weight"] = (spread * random.standard_normal(
+        (outputs, inputs, kernel, kernel))).astype(np.float32)
 
 
 def batch_norm(name, channels, scale=1.0):

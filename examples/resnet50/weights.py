@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes resnet50.safetensors beside resnet50.dl, or into FOLDER, in torchvision's names: the numbers of FILE.pth, a state_dict
-that torch.save wrote, or seeded ones, 102 MB, the same bytes every time. NAME=VALUE sets a constant of resnet50.dl.
+"""Writes resnet50.safetensors beside resnet50.dl, or into FOLDER, in torchvision's names: the
+numbers of FILE.pth, a state_dict that torch.save wrote, or seeded ones, 102 MB, the same bytes
+every time. NAME=VALUE sets a constant of resnet50.dl.
 
 usage: weights.py [FOLDER] [FILE.pth] [CLASSES=10 ...]"""
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes unet.safetensors beside unet.dl, or into FOLDER: seeded weights, 69 MB, the same bytes every time. He's initialisation,
-and batch-norm statistics as training might leave them.
+"""Writes unet.safetensors beside unet.dl, or into FOLDER: seeded weights, 69 MB, the same bytes
+every time. He's initialisation, and batch-norm statistics as training might leave them.
 
 usage: weights.py [FOLDER]"""
 import os
@@ -18,7 +18,8 @@ tensors = {}
 
 def convolution(name, inputs, outputs, kernel):
     spread = np.sqrt(2.0 / (inputs * kernel * kernel))
-    tensors[name + ".weight"] = (spread * random.standard_normal((outputs, inputs, kernel, kernel))).astype(np.float32)
+    tensors[name + ".weight"] = (spread * random.standard_normal(
+        (outputs, inputs, kernel, kernel))).astype(np.float32)
 
 
 def batch_norm(name, channels):
@@ -40,11 +41,13 @@ def main(folder):
     double_convolution("inc", 3, 64, 64)
     for level, (inputs, outputs) in enumerate(((64, 128), (128, 256), (256, 512), (512, 512)), 1):
         double_convolution(f"down{level}.maxpool_conv.1", inputs, outputs, outputs)
-    for level, (inputs, middle, outputs) in enumerate(((1024, 512, 256), (512, 256, 128), (256, 128, 64), (128, 64, 64)), 1):
+    for level, (inputs, middle, outputs) in enumerate(
+        ((1024, 512, 256), (512, 256, 128), (256, 128, 64), (128, 64, 64)), 1):
         double_convolution(f"up{level}.conv", inputs, middle, outputs)
     convolution("outc.conv", 64, 2, 1)
     tensors["outc.conv.bias"] = (0.1 * random.standard_normal(2)).astype(np.float32)
-    safetensors.save(os.path.join(folder, "unet.safetensors"), tensors, {"model": "examples/unet/unet.dl"})
+    safetensors.save(os.path.join(folder, "unet.safetensors"), tensors,
+                     {"model": "examples/unet/unet.dl"})
 
 
 main(sys.argv[1] if len(sys.argv) > 1 else HERE)

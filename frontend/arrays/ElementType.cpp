@@ -1,6 +1,6 @@
-//===- ElementType.cpp - Element types of stored arrays --------------------------------*- C++ -*-===//
+//===- ElementType.cpp - Element types of stored arrays -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/ElementType.h"
 
 #include "llvm/Support/CheckedArithmetic.h"

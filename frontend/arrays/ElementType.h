@@ -1,4 +1,4 @@
-//===- ElementType.h - Element types of stored arrays ----------------------------------*- C++ -*-===//
+//===- ElementType.h - Element types of stored arrays -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_WEIGHTS_ELEMENTTYPE_H
 #define DLC_FRONTEND_WEIGHTS_ELEMENTTYPE_H

@@ -1,6 +1,6 @@
-//===- InputFiles.cpp - The files that this process reads ------------------------------*- C++ -*-===//
+//===- InputFiles.cpp - The files that this process reads ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/InputFiles.h"
 
 #include <map>

@@ -1,11 +1,11 @@
-//===- InputFiles.h - The files that this process reads --------------------------------*- C++ -*-===//
+//===- InputFiles.h - The files that this process reads -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Code that reads a user's file says so here, and code that writes one asks here first: no output
 // may take the place of an input. Files are the same when their device and inode are, whatever
 // links lead to them. Devices and pipes are never noted: nothing that is written to them destroys
 // what was read.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_WEIGHTS_INPUTFILES_H
 #define DLC_FRONTEND_WEIGHTS_INPUTFILES_H
 

@@ -1,9 +1,9 @@
-//===- NpyFile.cpp - Arrays of NumPy's .npy format -------------------------------------*- C++ -*-===//
+//===- NpyFile.cpp - Arrays of NumPy's .npy format ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The header is a Python dict literal. It is read by the grammar of the three keys that NumPy
 // writes, never evaluated.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpyFile.h"
 
 #include "frontend/arrays/SafetensorsFile.h"

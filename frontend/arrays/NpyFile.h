@@ -1,4 +1,4 @@
-//===- NpyFile.h - Arrays of NumPy's .npy format ---------------------------------------*- C++ -*-===//
+//===- NpyFile.h - Arrays of NumPy's .npy format ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_WEIGHTS_NPYFILE_H
 #define DLC_FRONTEND_WEIGHTS_NPYFILE_H
@@ -42,8 +42,8 @@ inline constexpr size_t kMaxNpyRank = 32;
 llvm::Expected<NpyArray> parseNpy(llvm::StringRef bytes, llvm::StringRef name);
 llvm::Expected<NpyArray> readNpy(llvm::StringRef path);
 
-/// Reads the header alone from the first bytes (kMaxNpyPrefixBytes suffice) of a file of `fileBytes`, and checks that the
-/// array fills the rest of it.
+/// Reads the header alone from the first bytes (kMaxNpyPrefixBytes suffice) of a file of
+/// `fileBytes`, and checks that the array fills the rest of it.
 llvm::Expected<NpyLayout> parseNpyLayout(llvm::StringRef prefix, uint64_t fileBytes,
                                          llvm::StringRef name);
 llvm::Expected<NpyLayout> readNpyLayout(llvm::StringRef path);

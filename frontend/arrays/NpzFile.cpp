@@ -1,9 +1,9 @@
-//===- NpzFile.cpp - Named arrays of NumPy's .npz format -------------------------------*- C++ -*-===//
+//===- NpzFile.cpp - Named arrays of NumPy's .npz format ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes are taken from the central directory, where NumPy writes them as 32-bit numbers even when
 // it reserves zip64 room in the local headers.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpzFile.h"
 
 #include "frontend/Spelling.h"
@@ -228,8 +228,8 @@ std::string NpzFile::displayName(const Entry &entry) const {
   return (buffer->getBufferIdentifier() + ":" + entry.name).str();
 }
 
-/// Unpacks the first `limit` bytes of an entry; where that is all of it, they must end with the packed ones. Memory grows
-/// with what has been unpacked, never by the word of the directory.
+/// Unpacks the first `limit` bytes of an entry; where that is all of it, they must end with the
+/// packed ones. Memory grows with what has been unpacked, never by the word of the directory.
 Error NpzFile::inflateEntry(const Entry &entry, uint64_t limit, std::vector<char> &out) const {
   constexpr uint64_t kStep = 1 << 16;
   StringRef packed = buffer->getBuffer().substr(entry.dataOffset, entry.packed);

@@ -1,9 +1,9 @@
-//===- NpzFile.h - Named arrays of NumPy's .npz format ---------------------------------*- C++ -*-===//
+//===- NpzFile.h - Named arrays of NumPy's .npz format ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A zip archive of .npy files. Names in it are names of arrays, never paths: nothing is unpacked to
 // disk.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_WEIGHTS_NPZFILE_H
 #define DLC_FRONTEND_WEIGHTS_NPZFILE_H
 
@@ -16,8 +16,8 @@ namespace dlc::frontend {
 
 class NpzFile {
 public:
-  /// An array, and all of them together, may unpack to this many bytes whatever the packed size, and beyond that to
-  /// kMaxRatio times the packed size.
+  /// An array, and all of them together, may unpack to this many bytes whatever the packed size,
+  /// and beyond that to kMaxRatio times the packed size.
   static constexpr uint64_t kAlwaysAllowedBytes = 64 << 20;
   static constexpr uint64_t kMaxRatio = 100;
 
@@ -30,10 +30,11 @@ public:
   std::vector<llvm::StringRef> names() const;
   /// Unpacks an array and checks its CRC. Fails where there is none of that name.
   llvm::Expected<NpyArray> read(llvm::StringRef name) const;
-  /// What the header of an array says; its checksum is left to read(). Fails where there is none of that name.
+  /// What the header of an array says; its checksum is left to read(). Fails where there is none of
+  /// that name.
   llvm::Expected<NpyLayout> layout(llvm::StringRef name) const;
-  /// The npy file of an array, which must be one of names(), where it lies in the archive as it is; empty where it is
-  /// packed.
+  /// The npy file of an array, which must be one of names(), where it lies in the archive as it is;
+  /// empty where it is packed.
   llvm::StringRef stored(llvm::StringRef name) const;
 
 private:

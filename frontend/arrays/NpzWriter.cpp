@@ -1,9 +1,9 @@
-//===- NpzWriter.cpp - Arrays to NumPy's .npz format -----------------------------------*- C++ -*-===//
+//===- NpzWriter.cpp - Arrays to NumPy's .npz format --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A zip archive: for each array a local header and its npy file, then the directory, which repeats
 // the headers and says where they are, then the end record.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpzFile.h"
 
 #include "frontend/Spelling.h"

@@ -1,10 +1,10 @@
-//===- SafetensorsFile.cpp - Named tensors of a .safetensors file ---------------------*- C++ -*-===//
+//===- SafetensorsFile.cpp - Named tensors of a .safetensors file -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The file: header size (8 bytes, little-endian), header (JSON), bytes of the tensors without gaps.
 // The JSON has two levels alone, so it is read by its own grammar without recursion; LLVM's JSON
 // reader would accept duplicate keys.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/SafetensorsFile.h"
 
 #include "frontend/arrays/InputFiles.h"

@@ -1,9 +1,9 @@
-//===- SafetensorsFile.h - Named tensors of a .safetensors file -----------------------*- C++ -*-===//
+//===- SafetensorsFile.h - Named tensors of a .safetensors file ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Safe to open from strangers: everything that the header claims is checked against the size of the
 // file before it is used, and nothing is copied or allocated by its word.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_WEIGHTS_SAFETENSORSFILE_H
 #define DLC_FRONTEND_WEIGHTS_SAFETENSORSFILE_H
 

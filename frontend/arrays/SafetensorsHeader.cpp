@@ -1,6 +1,6 @@
-//===- SafetensorsHeader.cpp - How a .safetensors file begins --------------------------*- C++ -*-===//
+//===- SafetensorsHeader.cpp - How a .safetensors file begins -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/SafetensorsFile.h"
 
 #include "llvm/Support/Endian.h"

@@ -1,6 +1,6 @@
-//===- ShardedWeights.cpp - Weights that several files hold together -------------------*- C++ -*-===//
+//===- ShardedWeights.cpp - Weights that several files hold together ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/ShardedWeights.h"
 
 #include "frontend/SiblingFile.h"

@@ -1,6 +1,6 @@
-//===- WeightFile.cpp - Named tensors, whatever file holds them ------------------------*- C++ -*-===//
+//===- WeightFile.cpp - Named tensors, whatever file holds them ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/WeightFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,13 +11,14 @@ using namespace llvm;
 
 namespace dlc::frontend {
 
-/// A safetensors file begins with the length of its header, in 8 bytes, of which those of a length such as 640 are a pickle's too,
-/// and those of 19280 a zip's.
+/// A safetensors file begins with the length of its header, in 8 bytes, of which those of a length
+/// such as 640 are a pickle's too, and those of 19280 a zip's.
 static bool beginsAsSafetensors(StringRef bytes) {
   return bytes.size() > 8 && bytes.substr(4, 4) == StringRef("\0\0\0\0", 4) && bytes[8] == '{';
 }
 
-/// What a file is that holds weights in a format which is not read; empty where nothing is known of it.
+/// What a file is that holds weights in a format which is not read; empty where nothing is known of
+/// it.
 static StringRef foreignFormat(StringRef bytes) {
   if (beginsAsSafetensors(bytes))
     return {};
@@ -94,9 +95,10 @@ Expected<WeightBytes> WeightFile::data(const StoredTensor &tensor) const {
   return std::move(result);
 }
 
-//===- NaN ----------------------------------------------------------------------------------------===//
+//===- NaN ------------------------------------------------------------------------------------===//
 
-/// NaN: the bits behind the sign are more than those of infinity. A loop without branches, which the compiler vectorises.
+/// NaN: the bits behind the sign are more than those of infinity. A loop without branches, which
+/// the compiler vectorises.
 template <class Bits> static uint64_t countAbove(ArrayRef<uint8_t> bytes, Bits infinity) {
   constexpr Bits kMagnitude = static_cast<Bits>(~Bits(0)) >> 1;
   uint64_t count = 0;

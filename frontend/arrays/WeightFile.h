@@ -1,4 +1,4 @@
-//===- WeightFile.h - Named tensors, whatever file holds them --------------------------*- C++ -*-===//
+//===- WeightFile.h - Named tensors, whatever file holds them -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_WEIGHTS_WEIGHTFILE_H
 #define DLC_FRONTEND_WEIGHTS_WEIGHTFILE_H
@@ -17,7 +17,8 @@ struct WeightBytes {
 /// A safetensors or npz file, told apart by its first bytes.
 class WeightFile {
 public:
-  /// The offset of a tensor that has no place of its own in the file: it is packed, or in another order.
+  /// The offset of a tensor that has no place of its own in the file: it is packed, or in another
+  /// order.
   static constexpr uint64_t kPacked = ~uint64_t(0);
 
   /// An error names the file and says what to do; other formats that hold weights are named.

@@ -1,6 +1,6 @@
-//===- Convolution.cpp - Keras's convolutions ------------------------------------------*- C++ -*-===//
+//===- Convolution.cpp - Keras's convolutions ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/Windows.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,7 +23,8 @@ static std::string functionOf(StringRef name, unsigned spatial) {
   return (name + Twine(spatial) + "d").str();
 }
 
-/// The convolution of x ([N, C, ...]) by a weight in PyTorch's order, under the call's strides, padding and dilation.
+/// The convolution of x ([N, C, ...]) by a weight in PyTorch's order, under the call's strides,
+/// padding and dilation.
 static Item convolve(KerasCall &call, Item x, const Item &weight, const Item &bias,
                      ArrayRef<int64_t> window, int64_t groups) {
   unsigned spatial = window.size();
@@ -99,7 +100,8 @@ static void separableConvolution(KerasCall &call) {
   call.activate();
 }
 
-/// As the gradient of a convolution that pads "same" or "valid": `in * stride` results, or what the window adds.
+/// As the gradient of a convolution that pads "same" or "valid": `in * stride` results, or what the
+/// window adds.
 static void transposedConvolution(KerasCall &call) {
   const LayerArguments &a = call.arguments;
   Item x = call.channelsFirst(2);

@@ -1,6 +1,6 @@
-//===- Core.cpp - Dense layers, activations, normalization, shapes ---------------------*- C++ -*-===//
+//===- Core.cpp - Dense layers, activations, normalization, shapes ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/KerasCall.h"
 
 using namespace mlir;
@@ -86,7 +86,8 @@ static void rescaling(KerasCall &call) {
     call.map("add", Named{"other", call.arguments.get("offset")});
 }
 
-/// Refuses an axis that is not the last one, where Keras's layers have their features unless told otherwise.
+/// Refuses an axis that is not the last one, where Keras's layers have their features unless told
+/// otherwise.
 static bool isLastAxis(KerasCall &call) {
   if (call.failed())
     return false;

@@ -1,6 +1,6 @@
-//===- KerasCall.cpp - One layer of a sequential model while it is built ---------------*- C++ -*-===//
+//===- KerasCall.cpp - One layer of a sequential model while it is built ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/KerasCall.h"
 
 #include "frontend/Spelling.h"
@@ -18,7 +18,7 @@ Item KerasCall::error(const Twine &message) {
   return flow.tensor;
 }
 
-//===- The tensor ---------------------------------------------------------------------------------===//
+//===- The tensor -----------------------------------------------------------------------------===//
 
 /// [N, ..., C] to [N, C, ...], or back.
 Item KerasCall::turned(const KerasFlow &from, bool toFirst) {
@@ -120,7 +120,7 @@ int64_t KerasCall::staticSize(const Item &tensor, int64_t dim) {
   return 1;
 }
 
-//===- Ops ----------------------------------------------------------------------------------------===//
+//===- Ops ------------------------------------------------------------------------------------===//
 
 Item KerasCall::weight(StringRef leaf, Shape shape) {
   if (failed())

@@ -1,9 +1,10 @@
-//===- KerasCall.h - One layer of a sequential model while it is built -----------------*- C++ -*-===//
+//===- KerasCall.h - One layer of a sequential model while it is built --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keras's tensors have their channels last, dlc's ops have them in dim 1. What flows from layer to layer may therefore lie
-// turned: [N, C, ...] in memory, [N, ..., C] in meaning. It is turned back only where a layer reads dims by their place.
-//===----------------------------------------------------------------------------------------------===//
+// Keras's tensors have their channels last, dlc's ops have them in dim 1. What flows from layer to
+// layer may therefore lie turned: [N, C, ...] in memory, [N, ..., C] in meaning. It is turned back
+// only where a layer reads dims by their place.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_SEQUENTIAL_KERASCALL_H
 #define DLC_FRONTEND_DL_SEQUENTIAL_KERASCALL_H
 
@@ -61,11 +62,12 @@ public:
 
   /// The tensor with its dims as Keras orders them.
   Item logical();
-  /// The tensors of a merge, all with their dims as Keras orders them, or, where each lies turned, all as they lie: what
-  /// giveMerged() then takes lies so too.
+  /// The tensors of a merge, all with their dims as Keras orders them, or, where each lies turned,
+  /// all as they lie: what giveMerged() then takes lies so too.
   llvm::SmallVector<Item> merged(bool &areTurned);
   void giveMerged(Item tensor, bool isTurned);
-  /// The tensor as [N, C, ...], of `spatial` dims after; Poison, reported, where it has another number.
+  /// The tensor as [N, C, ...], of `spatial` dims after; Poison, reported, where it has another
+  /// number.
   Item channelsFirst(unsigned spatial);
   void give(Item logical);
   void giveChannelsFirst(Item tensor);
@@ -76,7 +78,8 @@ public:
   /// The argument `activation`, which may be None.
   void activate();
 
-  /// A size of a tensor that must be a number: it shapes a weight. 1, after an error, where it is a symbol.
+  /// A size of a tensor that must be a number: it shapes a weight. 1, after an error, where it is a
+  /// symbol.
   int64_t staticSize(const Item &tensor, int64_t dim);
   dl::Dims dims(const Item &tensor) const { return dl::getDims(tensor.tensorType()); }
 

@@ -1,6 +1,6 @@
-//===- Merging.cpp - Layers that take several tensors ----------------------------------*- C++ -*-===//
+//===- Merging.cpp - Layers that take several tensors -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/KerasCall.h"
 
 #include "frontend/Spelling.h"

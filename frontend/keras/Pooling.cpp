@@ -1,6 +1,6 @@
-//===- Pooling.cpp - Keras's windows: borders, pooling, resampling ---------------------*- C++ -*-===//
+//===- Pooling.cpp - Keras's windows: borders, pooling, resampling ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/Windows.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,9 +1,10 @@
-//===- Recurrent.cpp - Keras's recurrent layers ----------------------------------------*- C++ -*-===//
+//===- Recurrent.cpp - Keras's recurrent layers -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keras stores [in, gates * units]; PyTorch's functions take [gates * units, in]. The gates of LSTM stand in the same order
-// (i, f, c, o and i, f, g, o), those of GRU as z, r, h where PyTorch has r, z, n.
-//===----------------------------------------------------------------------------------------------===//
+// Keras stores [in, gates * units]; PyTorch's functions take [gates * units, in]. The gates of LSTM
+// stand in the same order (i, f, c, o and i, f, g, o), those of GRU as z, r, h where PyTorch has r,
+// z, n.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/KerasCall.h"
 
 using namespace mlir;

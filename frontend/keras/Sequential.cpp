@@ -1,6 +1,6 @@
-//===- Sequential.cpp - Models that are a list or a graph of Keras's layers ------------*- C++ -*-===//
+//===- Sequential.cpp - Models that are a list or a graph of Keras's layers ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/Sequential.h"
 
 #include "frontend/keras/SequentialLowering.h"

@@ -1,4 +1,4 @@
-//===- Sequential.h - Models that are a list of Keras's layers -------------------------*- C++ -*-===//
+//===- Sequential.h - Models that are a list of Keras's layers ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_SEQUENTIAL_SEQUENTIAL_H
 #define DLC_FRONTEND_DL_SEQUENTIAL_SEQUENTIAL_H
@@ -7,8 +7,8 @@
 
 namespace dlc::frontend {
 
-/// Finds the layers, weights and types of `model.sequential` by building it once: a layer's weights have shapes that
-/// follow from its input. Every error is reported.
+/// Finds the layers, weights and types of `model.sequential` by building it once: a layer's weights
+/// have shapes that follow from its input. Every error is reported.
 void planSequential(Model &model, Diagnostics &diagnostics, mlir::MLIRContext *context);
 
 /// As lowerForward, of a planned model.

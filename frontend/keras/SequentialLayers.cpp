@@ -1,6 +1,6 @@
 //===- SequentialLayers.cpp - The layers of models that are a list or a graph ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/keras/SequentialLowering.h"
 #include "ir/dl/DLOps.h"
@@ -11,7 +11,8 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// Keras's name for the first layer of a kind: "Conv2DTranspose" to "conv2d_transpose", "ReLU" to "re_lu".
+/// Keras's name for the first layer of a kind: "Conv2DTranspose" to "conv2d_transpose", "ReLU" to
+/// "re_lu".
 static std::string automaticName(StringRef kind) {
   std::string name;
   for (size_t i = 0; i < kind.size(); ++i) {
@@ -176,7 +177,8 @@ Item SequentialLowering::logical() {
                         FunctionCalls::Named{"dims", {std::move(dims), loc}});
 }
 
-/// [N, T, ...] becomes [N T, ...]: a batch of steps, each of which a layer takes by itself. Gives the dims of before.
+/// [N, T, ...] becomes [N T, ...]: a batch of steps, each of which a layer takes by itself. Gives
+/// the dims of before.
 dl::Dims SequentialLowering::joinSteps() {
   flow.tensor = logical();
   dl::Dims dims = dl::getDims(flow.tensor.tensorType()), joined(dims.begin() + 1, dims.end());

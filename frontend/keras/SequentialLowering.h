@@ -11,8 +11,8 @@
 
 namespace dlc::frontend {
 
-/// Adds one layer after the other: a list, or a graph whose entries name what they take. SequentialLayers.cpp has the
-/// layers, Sequential.cpp the model around them.
+/// Adds one layer after the other: a list, or a graph whose entries name what they take.
+/// SequentialLayers.cpp has the layers, Sequential.cpp the model around them.
 class SequentialLowering {
 public:
   /// Without weights, it finds those that the model needs.

@@ -1,4 +1,4 @@
-//===- Windows.h - Keras's padding of windows ------------------------------------------*- C++ -*-===//
+//===- Windows.h - Keras's padding of windows ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_SEQUENTIAL_WINDOWS_H
 #define DLC_FRONTEND_DL_SEQUENTIAL_WINDOWS_H
@@ -13,8 +13,9 @@ struct Borders {
   bool areSymmetric() const { return low == high; }
 };
 
-/// The borders that the call's `padding` asks for. "same" gives ceil(size / stride) windows, and puts the odd element of
-/// the border behind, as TensorFlow does: with strides it therefore depends on the size, which must be a number.
+/// The borders that the call's `padding` asks for. "same" gives ceil(size / stride) windows, and
+/// puts the odd element of the border behind, as TensorFlow does: with strides it therefore depends
+/// on the size, which must be a number.
 Borders bordersOf(KerasCall &call, const Item &x, llvm::ArrayRef<int64_t> window,
                   llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilation);
 

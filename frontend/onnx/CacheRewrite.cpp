@@ -1,6 +1,6 @@
-//===- CacheRewrite.cpp - A function whose past has a fixed size -------------------------------*- C++ -*-===//
+//===- CacheRewrite.cpp - A function whose past has a fixed size --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/CacheRewrite.h"
 
 #include "frontend/Spelling.h"
@@ -14,7 +14,7 @@ namespace dlc::onnx {
 
 using frontend::quote;
 
-//===- What becomes of each op --------------------------------------------------------------------===//
+//===- What becomes of each op ----------------------------------------------------------------===//
 
 bool CacheRewrite::isTouched(Operation *op) const {
   auto isType = [&](mlir::Value value) {
@@ -35,7 +35,8 @@ std::optional<int64_t> CacheRewrite::cachedDim(mlir::Value x) const {
   return found == dims.end() ? std::nullopt : std::optional<int64_t>(found - dims.begin());
 }
 
-/// Whether a reshape leaves the one dim of x that `isPadded` as it is: as many elements are before and after it as there were.
+/// Whether a reshape leaves the one dim of x that `isPadded` as it is: as many elements are before
+/// and after it as there were.
 static bool keepsDim(dl::ReshapeOp reshape, function_ref<bool(AffineExpr)> isPadded) {
   MLIRContext *context = reshape.getContext();
   dl::Dims from = dl::dimsOf(reshape.getX()), to = dl::dimsOf(reshape->getResult(0));
@@ -56,7 +57,8 @@ bool CacheRewrite::staysZero(Operation *op) const {
          zeros.contains(op->getOperand(0)) && cachedDim(op->getResult(0));
 }
 
-/// A sum of the past's size and what does not depend on it: real elements have the same indices in a dim of a cache.
+/// A sum of the past's size and what does not depend on it: real elements have the same indices in
+/// a dim of a cache.
 bool CacheRewrite::isPlain(mlir::Value x) const {
   return llvm::all_of(dl::dimsOf(x), [&](AffineExpr dim) {
     return !mentionsPast(dim) ||
@@ -181,7 +183,7 @@ void CacheRewrite::plan(const llvm::DenseMap<Operation *, BlockArgument> &growin
               "the model, or make a state of it, too");
 }
 
-//===- The new function ---------------------------------------------------------------------------===//
+//===- The new function -----------------------------------------------------------------------===//
 
 AffineExpr CacheRewrite::resized(AffineExpr dim) const {
   // Symbols after the past move up.

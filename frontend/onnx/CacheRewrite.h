@@ -1,17 +1,20 @@
-//===- CacheRewrite.h - A function whose past has a fixed size ---------------------------------*- C++ -*-===//
+//===- CacheRewrite.h - A function whose past has a fixed size ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A decoder's graph takes the past of each layer, P positions, and gives it back with those of the T new tokens after it. As a state it
-// has one size: C positions, of which the first ones are taken. The function was imported as the graph says it; here its P becomes
+// A decoder's graph takes the past of each layer, P positions, and gives it back with those of the
+// T new tokens after it. As a state it has one size: C positions, of which the first ones are
+// taken. The function was imported as the graph says it; here its P becomes
 //
-//   in the types        C - T, so that P + T, the dim of past and new together, is C. No type is inferred again.
+//   in the types        C - T, so that P + T, the dim of past and new together, is C. No type is
+//                       inferred again.
 //   as a number         what a state `length` counts: where positions begin, where a table is read.
 //   the concatenation   an update_slice of the state, from `length` on.
 //
-// Elements beyond length + T are no positions yet. What keeps them apart from real ones (mixesPadding) stays as it is; a softmax
-// along them gets -inf there, and a sum or product over them 0. An input of P + T, as an attention mask, takes the part of the new
-// tokens, and a state holds the rest.
-//===----------------------------------------------------------------------------------------------===//
+// Elements beyond length + T are no positions yet. What keeps them apart from real ones
+// (mixesPadding) stays as it is; a softmax along them gets -inf there, and a sum or product over
+// them 0. An input of P + T, as an attention mask, takes the part of the new tokens, and a state
+// holds the rest.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_CACHEREWRITE_H
 #define DLC_FRONTEND_ONNX_CACHEREWRITE_H
 

@@ -1,8 +1,8 @@
-//===- Caches.cpp - States that grow with each run ---------------------------------------------*- C++ -*-===//
+//===- Caches.cpp - States that grow with each run ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which they are, and how many positions they shall hold. CacheRewrite makes caches of them.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/CacheRewrite.h"
 #include "frontend/onnx/Importer.h"

@@ -1,6 +1,6 @@
-//===- Importer.cpp - From ONNX graphs to dl functions -----------------------------------------*- C++ -*-===//
+//===- Importer.cpp - From ONNX graphs to dl functions ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
 
 #include "frontend/HeldReports.h"
@@ -48,7 +48,7 @@ void Importer::error(ImportFault fault, const llvm::Twine &message) {
   error(message);
 }
 
-//===- Declarations -------------------------------------------------------------------------------===//
+//===- Declarations ---------------------------------------------------------------------------===//
 
 bool Importer::checkHeader() {
   if (file.model().opsets.empty()) {
@@ -246,7 +246,7 @@ bool Importer::declareInputs(func::FuncOp function) {
   return errors == 0;
 }
 
-//===- Nodes --------------------------------------------------------------------------------------===//
+//===- Nodes ----------------------------------------------------------------------------------===//
 
 Value *Importer::find(StringRef name, Frame &frame) {
   Frame *region = nullptr; // the innermost one that the value is not of
@@ -418,7 +418,7 @@ bool Importer::importNodes(ArrayRef<Node> nodes, Frame &frame) {
   return errors + unsupportedCount == before;
 }
 
-//===- The whole ----------------------------------------------------------------------------------===//
+//===- The whole ------------------------------------------------------------------------------===//
 
 mlir::Value Importer::outputNamed(StringRef name, Location loc) {
   Value *value = find(name, outermost);

@@ -1,9 +1,10 @@
-//===- Importer.h - From ONNX graphs to dl functions -----------------------------------------*- C++ -*-===//
+//===- Importer.h - From ONNX graphs to dl functions --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the nodes in an order in which each value is made before it is used. What computes a node is said by the `onnx` line of
-// a dl op's record (OpRules.h) or by a function of ops/; nodes over known numbers are folded (sizes/ShapeFolding.cpp).
-//===----------------------------------------------------------------------------------------------===//
+// Walks the nodes in an order in which each value is made before it is used. What computes a node
+// is said by the `onnx` line of a dl op's record (OpRules.h) or by a function of ops/; nodes over
+// known numbers are folded (sizes/ShapeFolding.cpp).
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_IMPORTER_H
 #define DLC_FRONTEND_ONNX_IMPORTER_H
 
@@ -87,8 +88,9 @@ public:
     auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(dim);
     return symbol && symbols[symbol.getPosition()].isRead;
   }
-  /// A dl.while at the node: `build` makes its body, and returns whether the loop goes on (null without a
-  /// condition), the next carried tensors and what is gathered. Sets the results. False after an error.
+  /// A dl.while at the node: `build` makes its body, and returns whether the loop goes on (null
+  /// without a condition), the next carried tensors and what is gathered. Sets the results. False
+  /// after an error.
   using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
       mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
   bool buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condition,
@@ -122,7 +124,8 @@ private:
     mlir::AffineExpr step;
   };
   std::optional<Growth> growthOf(const State &state, mlir::RankedTensorType next) const;
-  /// Positions that the caches shall hold: what the user says, or else what the model takes. Nothing, reported, where neither says it.
+  /// Positions that the caches shall hold: what the user says, or else what the model takes.
+  /// Nothing, reported, where neither says it.
   std::optional<int64_t> capacityOf(mlir::func::FuncOp function, mlir::AffineExpr past,
                                     mlir::AffineExpr whole);
   /// States that grow become caches of a fixed size (Caches.cpp). False after an error.
@@ -144,15 +147,18 @@ private:
   void note(const Solution &solution, const std::string &why);
   frontend::Symbol declaredSymbol(llvm::StringRef name, bool mayBeEmpty) const;
   mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
-  /// A dim that is called "past + new" of dims that inputs have by themselves; null where it is called otherwise.
+  /// A dim that is called "past + new" of dims that inputs have by themselves; null where it is
+  /// called otherwise.
   mlir::AffineExpr sumNamed(llvm::StringRef name);
-  /// Symbols that are the sizes of inputs along dims in which a Concat joins others to them: they may be 0.
+  /// Symbols that are the sizes of inputs along dims in which a Concat joins others to them: they
+  /// may be 0.
   llvm::StringSet<> joinedSymbols() const;
   void declareInitializers(const Graph &graph, Frame &frame);
   bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);
   void importNode(const Node &node, Frame &frame);
-  /// Those values that a Gradient among `nodes` differentiates by, or holds constant, get tensors of their own: nothing that is
-  /// computed from one is folded, and what has the same elements by another name is told from it.
+  /// Those values that a Gradient among `nodes` differentiates by, or holds constant, get tensors
+  /// of their own: nothing that is computed from one is folded, and what has the same elements by
+  /// another name is told from it.
   void declareVariables(llvm::ArrayRef<Node> nodes, Frame &frame);
   void makeVariable(Value &value, llvm::StringRef name);
   void dropVariables();
@@ -200,8 +206,8 @@ private:
   bool importSequenceOp(NodeImport &node);
   /// The sequence that an input holds; null, reported, where it holds none.
   std::shared_ptr<Sequence> sequenceOf(NodeImport &node, size_t input);
-  /// The tensors of a sequence that is not listed any more: data and shapes. `like` gives the rank of
-  /// elements where there are none. Nothing after an error.
+  /// The tensors of a sequence that is not listed any more: data and shapes. `like` gives the rank
+  /// of elements where there are none. Nothing after an error.
   std::optional<std::pair<Item, Item>> encoded(NodeImport &node, Sequence &sequence,
                                                const Sequence *like = nullptr);
   Item elementAt(NodeImport &node, Sequence &sequence, Item position);
@@ -326,15 +332,16 @@ public:
   std::optional<llvm::SmallVector<int64_t>> knownIntegers(size_t input) {
     return has(input) ? importer.integersOf(*inputs[input]) : std::nullopt;
   }
-  /// The sizes that an input holds, integers: known ones, or else symbols in `range` that the running
-  /// model reads. Where `clamps`, numbers beyond the range are its ends. Nothing, reported, where they
-  /// are no integers or too many; `what`: "the new shape". There are `expected` of them where their
-  /// number follows from something else.
+  /// The sizes that an input holds, integers: known ones, or else symbols in `range` that the
+  /// running model reads. Where `clamps`, numbers beyond the range are its ends. Nothing, reported,
+  /// where they are no integers or too many; `what`: "the new shape". There are `expected` of them
+  /// where their number follows from something else.
   std::optional<dl::Dims> sizes(size_t input, llvm::StringRef what, dl::Range range,
                                 bool clamps = false, std::optional<int64_t> expected = {});
   /// A number of 0 to `most` that the running model computes, as a symbol; null after an error.
   mlir::AffineExpr readSize(Item number, int64_t most);
-  /// The integers of an input that must be known; nothing, reported, where they are not. `what`: "the axes".
+  /// The integers of an input that must be known; nothing, reported, where they are not. `what`:
+  /// "the axes".
   std::optional<llvm::SmallVector<int64_t>> integers(size_t input, llvm::StringRef what);
 
   //===- Attributes ---===//
@@ -348,8 +355,8 @@ public:
   llvm::ArrayRef<llvm::StringRef> stringList(llvm::StringRef name);
   /// What is left unread by the time a node is done would be ignored: it is refused.
   bool allAttributesRead();
-  /// What ops up to opset 6 say that later ones leave unsaid: where the dims of a second operand stand among those of the first, and
-  /// that the model is not being trained.
+  /// What ops up to opset 6 say that later ones leave unsaid: where the dims of a second operand
+  /// stand among those of the first, and that the model is not being trained.
   void readOldAttributes();
   /// `expr` becomes `most` or less: a model that takes a part of a dim of so many elements makes no
   /// sense beyond. False where that cannot be.
@@ -362,7 +369,8 @@ public:
   bool limitPart(mlir::AffineExpr end, int64_t most);
   /// The range of `expr` by the symbols' ranges; nothing where it is unbounded.
   std::optional<dl::Range> rangeOf(mlir::AffineExpr expr) const;
-  /// Whether the product of `dims` is one to work with; false, reported, where sums among them would multiply to too many terms.
+  /// Whether the product of `dims` is one to work with; false, reported, where sums among them
+  /// would multiply to too many terms.
   bool mayMultiply(llvm::ArrayRef<mlir::AffineExpr> dims);
 
   //===- Results ---===//
@@ -374,14 +382,15 @@ public:
     return output < node.outputs.size() && !node.outputs[output].empty();
   }
 
-  /// The value of the graph that has this name, not poison; null, reported as what the attribute `attribute` names, where there is
-  /// none.
+  /// The value of the graph that has this name, not poison; null, reported as what the attribute
+  /// `attribute` names, where there is none.
   mlir::Value tensorNamed(llvm::StringRef name, llvm::StringRef attribute);
-  /// Counts ops that a derivative goes through, and the calls since there were `callsBefore`: false, reported, where all Gradients
-  /// of the model make too many.
+  /// Counts ops that a derivative goes through, and the calls since there were `callsBefore`:
+  /// false, reported, where all Gradients of the model make too many.
   bool countDerived(size_t ops, size_t callsBefore);
   size_t callCount() const { return importer.callCount; }
-  /// Whether a Gradient stands in the node's graph or around it: it goes through ops that have a rule (gradient/).
+  /// Whether a Gradient stands in the node's graph or around it: it goes through ops that have a
+  /// rule (gradient/).
   bool isDerived() const;
 
   /// The one result of a graph that is an attribute, for one input.
@@ -412,7 +421,8 @@ public:
   mlir::AffineExpr dim(int64_t value) { return dl::constantDim(value, context); }
   /// An axis counted from the front; nothing, reported, where there is none.
   std::optional<int64_t> axis(int64_t axis, int64_t rank);
-  /// The same of all that the attribute `axes` lists, or in later opsets input 1; nothing, reported, where one is wrong.
+  /// The same of all that the attribute `axes` lists, or in later opsets input 1; nothing,
+  /// reported, where one is wrong.
   std::optional<llvm::SmallVector<int64_t>> axes(int64_t rank);
 
   //===- Errors: each gives false ---===//
@@ -425,9 +435,9 @@ public:
   void remark(const llvm::Twine &message);
 
   //===- Sizes that differ in form ---===//
-  /// Whether `a` and `b`, sizes that the op needs to be equal, may be so: they are equal in form, or
-  /// can be equal when shapes are bound. Where a solution is known the node fails without an error,
-  /// for the model is imported again.
+  /// Whether `a` and `b`, sizes that the op needs to be equal, may be so: they are equal in form,
+  /// or can be equal when shapes are bound. Where a solution is known the node fails without an
+  /// error, for the model is imported again.
   bool mayAgree(mlir::AffineExpr a, mlir::AffineExpr b);
   /// x under `dims`, which its own are expected to equal.
   Item expect(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
@@ -455,7 +465,8 @@ public:
   mlir::Location loc;
 
 private:
-  /// What `make` gives; where that is poison the node fails, with its message or the first error of the ops that it built.
+  /// What `make` gives; where that is poison the node fails, with its message or the first error of
+  /// the ops that it built.
   Item emit(llvm::function_ref<Item(std::string &message)> make);
 
   void replaceInput(size_t input, Item item);

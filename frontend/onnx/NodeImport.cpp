@@ -1,6 +1,6 @@
-//===- NodeImport.cpp - One node on its way into the function ----------------------------------*- C++ -*-===//
+//===- NodeImport.cpp - One node on its way into the function -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/dl/evaluate/Arithmetic.h"
 #include "frontend/dl/evaluate/Sema.h"
@@ -49,7 +49,7 @@ NodeImport::NodeImport(Importer &importer, const Node &node, Frame &frame, int64
     inputs.pop_back();
 }
 
-//===- Inputs -------------------------------------------------------------------------------------===//
+//===- Inputs ---------------------------------------------------------------------------------===//
 
 Item NodeImport::tensor(size_t input) {
   if (!has(input)) {
@@ -103,7 +103,7 @@ std::optional<SmallVector<int64_t>> NodeImport::integers(size_t input, StringRef
   return found;
 }
 
-//===- Attributes ---------------------------------------------------------------------------------===//
+//===- Attributes -----------------------------------------------------------------------------===//
 
 const Attribute *NodeImport::attribute(StringRef name) {
   read.insert(name);
@@ -195,7 +195,7 @@ void NodeImport::replaceInput(size_t input, Item item) {
   inputs[input] = replaced.back().get();
 }
 
-//===- Results ------------------------------------------------------------------------------------===//
+//===- Results --------------------------------------------------------------------------------===//
 
 void NodeImport::set(size_t output, Item item) {
   if (!item.isTensor()) {
@@ -288,7 +288,7 @@ void NodeImport::alias(size_t output, size_t input) {
   }
 }
 
-//===- Building -----------------------------------------------------------------------------------===//
+//===- Building -------------------------------------------------------------------------------===//
 
 Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
                       ArrayRef<std::pair<StringRef, Item>> named) {
@@ -432,7 +432,7 @@ std::optional<SmallVector<int64_t>> NodeImport::axes(int64_t rank) {
   return axes;
 }
 
-//===- Errors -------------------------------------------------------------------------------------===//
+//===- Errors ---------------------------------------------------------------------------------===//
 
 void NodeImport::remark(const llvm::Twine &message) {
   emitRemark(UnknownLoc::get(context))

@@ -1,6 +1,6 @@
-//===- OpRules.cpp - Which dl ops compute which ONNX ops ---------------------------------------*- C++ -*-===//
+//===- OpRules.cpp - Which dl ops compute which ONNX ops ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
 #include "frontend/Spelling.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Lines of records ---------------------------------------------------------------------------===//
+//===- Lines of records -----------------------------------------------------------------------===//
 
 PlainRule parsePlainRule(StringRef dlOp, StringRef line) {
   auto malformed = [&]() {
@@ -119,9 +119,10 @@ std::string nearestRule(StringRef name, int64_t opset) {
   return near ? "; the nearest op that dlc imports is " + frontend::quote(*near) : std::string();
 }
 
-//===- Plain ops ----------------------------------------------------------------------------------===//
+//===- Plain ops ------------------------------------------------------------------------------===//
 
-/// The value of a parameter from an attribute of the node; nothing where the op's own default holds.
+/// The value of a parameter from an attribute of the node; nothing where the op's own default
+/// holds.
 static std::optional<Item> attributeItem(NodeImport &node, const PlainRule::Entry &entry,
                                          const Param &param) {
   std::string name = entry.attributeName.str();

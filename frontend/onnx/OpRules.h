@@ -1,9 +1,9 @@
-//===- OpRules.h - Which dl ops compute which ONNX ops ----------------------------------------*- C++ -*-===//
+//===- OpRules.h - Which dl ops compute which ONNX ops ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An ONNX op that one dl op computes as it stands is a line of that op's record (`onnx`, ir/dl/base/DLBase.td). Any other is a
-// function of ops/, named in the table of its family.
-//===----------------------------------------------------------------------------------------------===//
+// An ONNX op that one dl op computes as it stands is a line of that op's record (`onnx`,
+// ir/dl/base/DLBase.td). Any other is a function of ops/, named in the table of its family.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_OPRULES_H
 #define DLC_FRONTEND_ONNX_OPRULES_H
 
@@ -24,8 +24,8 @@ struct PlainRule {
   llvm::SmallVector<Entry, 4> entries;
 };
 
-/// How a node of an op without a record line is built. `name` has its domain in front where that is not ONNX's:
-/// "com.microsoft.Gelu".
+/// How a node of an op without a record line is built. `name` has its domain in front where that is
+/// not ONNX's: "com.microsoft.Gelu".
 struct OddRule {
   llvm::StringRef name;
   int64_t since;
@@ -45,8 +45,8 @@ bool hasRule(llvm::StringRef name, int64_t opset);
 /// "; the nearest op that dlc imports is 'X'", or nothing.
 std::string nearestRule(llvm::StringRef name, int64_t opset);
 
-/// x, of dtype `from`, as Cast converts it: beyond the range of a float of 8 bits to its largest number where it `saturates`;
-/// f8e8m0 rounds by `mode`: up, down or nearest. ops/Elementwise.cpp
+/// x, of dtype `from`, as Cast converts it: beyond the range of a float of 8 bits to its largest
+/// number where it `saturates`; f8e8m0 rounds by `mode`: up, down or nearest. ops/Elementwise.cpp
 Item converted(NodeImport &node, Item x, mlir::Type from, mlir::Type dtype, bool saturates = true,
                llvm::StringRef mode = "up");
 
@@ -62,7 +62,8 @@ mlir::Type wider(mlir::Type a, mlir::Type b);
 /// Positions in a dim of `size` that count from its end become ones from its front. ops/Index.cpp
 Item wrapped(NodeImport &node, Item index, mlir::AffineExpr size);
 
-/// alpha A' B' + beta C of inputs 0 to 2, as Gemm's attributes say; nothing, reported, after an error. ops/Contraction.cpp
+/// alpha A' B' + beta C of inputs 0 to 2, as Gemm's attributes say; nothing, reported, after an
+/// error. ops/Contraction.cpp
 std::optional<Item> gemm(NodeImport &node);
 
 /// Returns the Fourier transform along the last dim but one of x [..., m, 1 or 2], cut or filled up

@@ -1,6 +1,6 @@
-//===- PositionBox.cpp - Positions that are a part of each dim ---------------------------*- C++ -*-===//
+//===- PositionBox.cpp - Positions that are a part of each dim ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/PositionBox.h"
 
 #include "frontend/dl/evaluate/Arithmetic.h"

@@ -1,10 +1,10 @@
-//===- PositionBox.h - Positions that are a part of each dim ----------------------------*- C++ -*-===//
+//===- PositionBox.h - Positions that are a part of each dim ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters write `x[:, a:b] = src` of PyTorch as a ScatterND whose positions they compute: ranges,
 // repeated along one another's dims and joined. Such positions name a box of x, and need not be
 // looked at when the model runs.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_POSITIONBOX_H
 #define DLC_FRONTEND_ONNX_POSITIONBOX_H
 

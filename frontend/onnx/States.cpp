@@ -1,8 +1,9 @@
-//===- States.cpp - Inputs and outputs of an ONNX model that are its states --------------------*- C++ -*-===//
+//===- States.cpp - Inputs and outputs of an ONNX model that are its states ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX has no states: what a model keeps goes out of it and in again. A pair of one type becomes a state.
-//===----------------------------------------------------------------------------------------------===//
+// ONNX has no states: what a model keeps goes out of it and in again. A pair of one type becomes a
+// state.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 

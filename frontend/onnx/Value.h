@@ -1,4 +1,4 @@
-//===- Value.h - What the values of an ONNX graph stand for ---------------------------------*- C++ -*-===//
+//===- Value.h - What the values of an ONNX graph stand for -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_VALUE_H
 #define DLC_FRONTEND_ONNX_VALUE_H
@@ -12,8 +12,8 @@
 
 namespace dlc::onnx {
 
-/// A number that is known at import: an integer or truth value as a dim, which may hold symbols, or a
-/// real number. A real number may be computed from sizes.
+/// A number that is known at import: an integer or truth value as a dim, which may hold symbols, or
+/// a real number. A real number may be computed from sizes.
 struct Number {
   mlir::AffineExpr dim;
   double real = 0;
@@ -45,8 +45,9 @@ struct Known {
 
 struct Sequence;
 
-/// A value of the graph: a tensor of the function, numbers that are known, an initializer that nobody has used as a tensor yet,
-/// or several of these; or a sequence, or an optional that is empty.
+/// A value of the graph: a tensor of the function, numbers that are known, an initializer that
+/// nobody has used as a tensor yet, or several of these; or a sequence, or an optional that is
+/// empty.
 struct Value {
   mlir::Value tensor;
   std::optional<Known> known;
@@ -58,9 +59,9 @@ struct Value {
   bool isEmptyOptional = false;
 };
 
-/// A sequence of tensors of one dtype. Its elements are listed where their number is known at import;
-/// else they have one rank, and two tensors hold them: their elements one after another, and a row of
-/// dims for each.
+/// A sequence of tensors of one dtype. Its elements are listed where their number is known at
+/// import; else they have one rank, and two tensors hold them: their elements one after another,
+/// and a row of dims for each.
 struct Sequence {
   mlir::Type dtype = {};
   std::vector<Value> elements;

@@ -1,6 +1,6 @@
-//===- Values.cpp - Values of ONNX graphs as tensors and as numbers ----------------------------*- C++ -*-===//
+//===- Values.cpp - Values of ONNX graphs as tensors and as numbers -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/weights/WeightBinding.h"
@@ -205,7 +205,8 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
   return made;
 }
 
-/// Numbers that were computed at import: one that repeats, ones at equal distances, or joined from single ones.
+/// Numbers that were computed at import: one that repeats, ones at equal distances, or joined from
+/// single ones.
 mlir::Value Importer::constant(const Known &known, Location loc, const std::string &what) {
   constexpr size_t kMaxJoined = 64;
   assert(!known.hasDerivedReals() && "the model computes real numbers that sizes give");

@@ -1,6 +1,6 @@
-//===- OpenClauses.cpp - The files that a model's weights clauses name -----------------*- C++ -*-===//
+//===- OpenClauses.cpp - The files that a model's weights clauses name --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/SiblingFile.h"
 #include "frontend/arrays/ShardedWeights.h"
 #include "frontend/weights/WeightBinding.h"

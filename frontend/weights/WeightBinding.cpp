@@ -1,6 +1,6 @@
-//===- WeightBinding.cpp - A model's parameters and the tensors of files --------------*- C++ -*-===//
+//===- WeightBinding.cpp - A model's parameters and the tensors of files ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/weights/WeightBinding.h"
 
 #include "frontend/Spelling.h"
@@ -124,7 +124,8 @@ void Binder::collectParameters() {
   }
 }
 
-/// A later clause's file stands before an earlier one's; within a clause, two files may not hold the same path.
+/// A later clause's file stands before an earlier one's; within a clause, two files may not hold
+/// the same path.
 void Binder::collectCandidates() {
   for (const OpenedClause &clause : clauses)
     for (const WeightFile &file : clause.files) {

@@ -1,6 +1,6 @@
-//===- WeightRules.cpp - From the names of a file to the paths of a model --------------*- C++ -*-===//
+//===- WeightRules.cpp - From the names of a file to the paths of a model -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/weights/WeightRules.h"
 
 #include "frontend/dl/syntax/Diagnostics.h"
@@ -77,7 +77,7 @@ bool fits(StringRef glob, StringRef name) {
   return fitsWhole(glob, name) || fitsWhole(("*." + glob).str(), name);
 }
 
-//===- Guesses ------------------------------------------------------------------------------------===//
+//===- Guesses --------------------------------------------------------------------------------===//
 
 /// Each end of `name` that begins behind a dot or a slash.
 static void forEachEnd(StringRef name, function_ref<void(StringRef prefix, StringRef end)> visit) {
@@ -86,7 +86,8 @@ static void forEachEnd(StringRef name, function_ref<void(StringRef prefix, Strin
     visit(name.take_front(at + 1), name.substr(at + 1));
 }
 
-/// The prefix that, put before or taken from `longer`, leads to most of `shorter`; nothing where that is not the half.
+/// The prefix that, put before or taken from `longer`, leads to most of `shorter`; nothing where
+/// that is not the half.
 static std::string commonPrefix(ArrayRef<StringRef> longer, ArrayRef<StringRef> shorter,
                                 size_t needed) {
   StringSet<> known(from_range, shorter);

@@ -1,6 +1,6 @@
-//===- WeightValues.cpp - The ops that stand for a model's parameters ------------------*- C++ -*-===//
+//===- WeightValues.cpp - The ops that stand for a model's parameters ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/weights/WeightBinding.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/structure/ScaleRange.h"

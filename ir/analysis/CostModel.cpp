@@ -1,6 +1,6 @@
-//===- CostModel.cpp - Arithmetic and traffic of a kernel ------------------------------*- C++ -*-===//
+//===- CostModel.cpp - Arithmetic and traffic of a kernel ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CostModel.h"
 
 #include "ir/dl/DLOps.h"

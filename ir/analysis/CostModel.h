@@ -1,8 +1,9 @@
-//===- CostModel.h - Arithmetic and traffic of a kernel --------------------------------*- C++ -*-===//
+//===- CostModel.h - Arithmetic and traffic of a kernel -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counted on what the ops' bodies emit, so that no op states its own cost. Symbolic in the model's dims.
-//===----------------------------------------------------------------------------------------------===//
+// Counted on what the ops' bodies emit, so that no op states its own cost. Symbolic in the model's
+// dims.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_COSTMODEL_H
 #define DLC_IR_ANALYSIS_COSTMODEL_H
 
@@ -29,7 +30,8 @@ dl::Dim flopsOf(LoopNestOpInterface op);
 /// Of a recurrence: as if every row had the full length.
 dl::Dim flopsOf(RecurrentOpInterface op);
 dl::Dim flopsOf(LineOpInterface op);
-/// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.
+/// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its
+/// terminator yields.
 Cost costOf(mlir::Block &block);
 /// `expr` at the usual sizes of the symbols, where they have some, else in the geometric middle of
 /// its range; at least 1, nullopt where unbounded.

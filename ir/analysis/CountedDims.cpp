@@ -1,6 +1,6 @@
-//===- CountedDims.cpp - Whether padding stays apart from what is real -----------------*- C++ -*-===//
+//===- CountedDims.cpp - Whether padding stays apart from what is real --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CountedDims.h"
 
 #include "ir/analysis/CostModel.h"
@@ -45,8 +45,8 @@ bool growsWithCounts(AffineExpr dim, const Symbols &counted) {
   }
 }
 
-/// The largest value of an index whose loops have the `extents`, as a dim; null where that cannot be told, or where the index
-/// itself depends on a count.
+/// The largest value of an index whose loops have the `extents`, as a dim; null where that cannot
+/// be told, or where the index itself depends on a count.
 AffineExpr largest(AffineExpr index, ArrayRef<AffineExpr> extents, const Symbols &counted) {
   MLIRContext *context = index.getContext();
   if (auto loop = dyn_cast<AffineDimExpr>(index))

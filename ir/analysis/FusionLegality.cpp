@@ -1,6 +1,6 @@
-//===- FusionLegality.cpp - Which ops may share a kernel, and why others may not -------*- C++ -*-===//
+//===- FusionLegality.cpp - Which ops may share a kernel, and why others may not ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 
 #include "ir/analysis/CostModel.h"
@@ -40,7 +40,8 @@ bool isFusible(Operation *op) {
 
 static dl::Dims dimsOf(Value value) { return dl::getDims(cast<RankedTensorType>(value.getType())); }
 
-/// Some loop with more than one index does not appear in `map`: the same element is read again and again.
+/// Some loop with more than one index does not appear in `map`: the same element is read again and
+/// again.
 static bool readsRepeatedly(const LoopNest &nest, AffineMap map) {
   llvm::SmallBitVector inner = nest.innerDims();
   bool isTerm = map.getNumDims() > nest.parallel.size(); // stages run once for all inner dims
@@ -129,7 +130,8 @@ bool WeightDependence::dependsOnWeightsAlone(Value value) {
   return known.lookup(value.getDefiningOp());
 }
 
-/// Coefficient of `dim` in the linear expression `expr`, other dims at 0; nullopt where it is not linear in `dim`.
+/// Coefficient of `dim` in the linear expression `expr`, other dims at 0; nullopt where it is not
+/// linear in `dim`.
 static std::optional<int64_t> coefficient(AffineExpr expr, unsigned dim, unsigned numDims) {
   auto at = [&](int64_t index) -> std::optional<int64_t> {
     SmallVector<AffineExpr> dims(numDims, getAffineConstantExpr(0, expr.getContext()));
@@ -142,7 +144,8 @@ static std::optional<int64_t> coefficient(AffineExpr expr, unsigned dim, unsigne
   return *one - *zero;
 }
 
-/// Two windows of the sum never read one element: the parallel step is wider than the span of the reduction dims.
+/// Two windows of the sum never read one element: the parallel step is wider than the span of the
+/// reduction dims.
 static bool windowsOverlap(const LoopNest &nest, AffineMap map) {
   unsigned numParallel = nest.parallel.size();
   for (AffineExpr result : map.getResults()) {
@@ -232,8 +235,8 @@ static bool isOfFloat8(Value value, LoopNestOpInterface product, const LoopNest 
          dl::float8OperandsOf(product, nest) && oracle.multipliesFloat8(product);
 }
 
-/// The group is the cast of a product's operand from fewer bits, less its zero point where it has one (NarrowProducts), which
-/// the product's kernel reads.
+/// The group is the cast of a product's operand from fewer bits, less its zero point where it has
+/// one (NarrowProducts), which the product's kernel reads.
 static bool widensOperand(const FusionGroup &group, Value value, LoopNestOpInterface reader,
                           const LoopNest &nest, const ScheduleOracle &oracle) {
   if (!nest.isProduct || group.ops.size() > 3)
@@ -341,7 +344,8 @@ static std::optional<dl::NotFused> whyNotPrologue(const FusionGroup &producer, V
   return std::nullopt;
 }
 
-/// The user asked for a kernel of its own, by @no_fuse. What only repeats elements has none of its own anyway.
+/// The user asked for a kernel of its own, by @no_fuse. What only repeats elements has none of its
+/// own anyway.
 static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse") && !isRepetition(op); }
 
 dl::NotFused whyAlone(Operation *op) {
@@ -381,7 +385,8 @@ static std::optional<dl::NotFused> whyNotJoin(const FusionGroup &producer, Value
     return dl::NotFused::several_users;
   if (readsNarrowOperand(reader, oracle))
     return dl::NotFused::narrow_operand;
-  // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
+  // A number or a repetition costs nothing in the kernel of its reader, and memory where it is
+  // stored at load.
   bool storedAtLoad = producer.weightOnly && !producer.unpacks &&
                       !llvm::all_of(producer.ops, isRepetition) && !isFree;
   // Kernels multiply what a 2:4 matrix is made of as it lies in memory.

@@ -1,9 +1,9 @@
-//===- FusionLegality.h - Which ops may share a kernel, and why others may not ---------*- C++ -*-===//
+//===- FusionLegality.h - Which ops may share a kernel, and why others may not ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of the fuse phase. They read what ops declare (LoopNest.h) and name no op but dl.attention, which has the loops of several,
-// so that a new op fuses by itself.
-//===----------------------------------------------------------------------------------------------===//
+// The rules of the fuse phase. They read what ops declare (LoopNest.h) and name no op but
+// dl.attention, which has the loops of several, so that a new op fuses by itself.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_FUSIONLEGALITY_H
 #define DLC_IR_ANALYSIS_FUSIONLEGALITY_H
 
@@ -15,7 +15,8 @@
 
 namespace dlc {
 
-/// Ops that shall be one kernel: the last one's result is the kernel's. At most one has stages or is an attention: the root.
+/// Ops that shall be one kernel: the last one's result is the kernel's. At most one has stages or
+/// is an attention: the root.
 struct FusionGroup {
   llvm::SmallVector<mlir::Operation *> ops; // in program order
   mlir::Operation *root = nullptr;
@@ -48,7 +49,8 @@ bool isFusible(mlir::Operation *op);
 bool isView(mlir::Operation *op);
 /// The value whose elements `value` is, through views.
 mlir::Value pastViews(mlir::Value value);
-/// The op copies elements to more places than they have: cheaper to repeat in each reader than to store.
+/// The op copies elements to more places than they have: cheaper to repeat in each reader than to
+/// store.
 bool isRepetition(mlir::Operation *op);
 
 /// The op gives elements of its one operand at affine indices, unchanged: a slice, a permutation.

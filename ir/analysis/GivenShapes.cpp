@@ -1,6 +1,6 @@
-//===- GivenShapes.cpp - Ranges of symbolic dims by shapes of a model's inputs ---------*- C++ -*-===//
+//===- GivenShapes.cpp - Ranges of symbolic dims by shapes of a model's inputs ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/GivenShapes.h"
 
 #include "mlir/IR/Diagnostics.h"

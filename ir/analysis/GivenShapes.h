@@ -1,6 +1,6 @@
-//===- GivenShapes.h - Ranges of symbolic dims by shapes of a model's inputs -----------*- C++ -*-===//
+//===- GivenShapes.h - Ranges of symbolic dims by shapes of a model's inputs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_GIVENSHAPES_H
 #define DLC_IR_ANALYSIS_GIVENSHAPES_H
 

@@ -1,6 +1,6 @@
-//===- IntegerRange.cpp - Between which numbers the elements of an integer tensor lie --*- C++ -*-===//
+//===- IntegerRange.cpp - Between which numbers the elements of an integer tensor lie ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/IntegerRange.h"
 
 #include "ir/analysis/CostModel.h"
@@ -36,7 +36,7 @@ static Range unite(const Range &a, const Range &b) {
   return {std::min(a.min, b.min), std::max(a.max, b.max)};
 }
 
-//===- Arithmetic ---------------------------------------------------------------------------------===//
+//===- Arithmetic -----------------------------------------------------------------------------===//
 
 static std::optional<Range> sum(const Range &a, const Range &b) {
   Range result;
@@ -118,7 +118,8 @@ static std::optional<int64_t> wholeNumber(dl::FullOp full) {
                                              : bits.getSExtValue();
 }
 
-/// The range of what the ops of `op` give, without regard to wrapping; nullopt where nothing is known.
+/// The range of what the ops of `op` give, without regard to wrapping; nullopt where nothing is
+/// known.
 static std::optional<Range> computed(Operation *op,
                                      llvm::function_ref<std::optional<Range>(Value)> rangeOf) {
   SmallVector<Range, 2> operands;
@@ -166,7 +167,7 @@ static std::optional<Range> computed(Operation *op,
       });
 }
 
-//===- The walk -----------------------------------------------------------------------------------===//
+//===- The walk -------------------------------------------------------------------------------===//
 
 std::optional<IntegerRange> IntegerRanges::ofResult(OpResult result) {
   auto type = rangeOfType(elementOf(result));

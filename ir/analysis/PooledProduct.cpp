@@ -1,6 +1,6 @@
-//===- PooledProduct.cpp - A convolution whose results a window reduces ----------------*- C++ -*-===//
+//===- PooledProduct.cpp - A convolution whose results a window reduces -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/PooledProduct.h"
 
 using namespace mlir;
@@ -14,8 +14,8 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 
 static bool isPlain(const Access &access) { return !access.checked && !access.isComputed(); }
 
-/// The pool reads each element of its operand once at most, and each of its loops moves that element: result d of the access is
-/// a loop, or a loop times a step plus a shorter one.
+/// The pool reads each element of its operand once at most, and each of its loops moves that
+/// element: result d of the access is a loop, or a loop times a step plus a shorter one.
 static bool isPartition(const LoopNest &nest) {
   const AffineMap map = nest.terms.front().map;
   unsigned numParallel = nest.parallel.size();
@@ -121,7 +121,8 @@ static LoopNest pooledNest(const LoopNest &product, const LoopNest &pool) {
   return nest;
 }
 
-/// A product whose dims each belong to one operand: rows to the first, columns to the second; the latter dims of `columns`.
+/// A product whose dims each belong to one operand: rows to the first, columns to the second; the
+/// latter dims of `columns`.
 static bool hasSides(const LoopNest &nest, llvm::SmallBitVector &columns) {
   columns.resize(nest.parallel.size());
   int64_t width = 1;

@@ -1,9 +1,9 @@
-//===- PooledProduct.h - A convolution whose results a window reduces ------------------*- C++ -*-===//
+//===- PooledProduct.h - A convolution whose results a window reduces ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where windows of a pooling do not overlap, each result of the convolution before it is wanted once. A kernel that walks the
-// convolution window by window need not store them.
-//===----------------------------------------------------------------------------------------------===//
+// Where windows of a pooling do not overlap, each result of the convolution before it is wanted
+// once. A kernel that walks the convolution window by window need not store them.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_POOLEDPRODUCT_H
 #define DLC_IR_ANALYSIS_POOLEDPRODUCT_H
 
@@ -14,8 +14,9 @@ namespace dlc {
 struct PooledProduct {
   /// The convolution, and the op with one stage over a window of what maps make of its result.
   LoopNestOpInterface product, pool;
-  /// The product's loops with the pool's in place of its own parallel ones: first the pool's parallel dims, then its window,
-  /// both parallel here; then the product's reduction. Its results are named by the first of these.
+  /// The product's loops with the pool's in place of its own parallel ones: first the pool's
+  /// parallel dims, then its window, both parallel here; then the product's reduction. Its results
+  /// are named by the first of these.
   LoopNest nest;
   /// Elements of a window.
   int64_t window = 0;

@@ -1,6 +1,6 @@
-//===- SettledCounts.cpp - Counted dims as the numbers that they are in the run --------*- C++ -*-===//
+//===- SettledCounts.cpp - Counted dims as the numbers that they are in the run -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/SettledCounts.h"
 
 #include "ir/dl/DLDialect.h"

@@ -1,6 +1,6 @@
-//===- SideBySide.cpp - Recurrences that one kernel can run ----------------------------*- C++ -*-===//
+//===- SideBySide.cpp - Recurrences that one kernel can run -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/SideBySide.h"
 
 namespace dlc {

@@ -1,4 +1,4 @@
-//===- SideBySide.h - Recurrences that one kernel can run ------------------------------*- C++ -*-===//
+//===- SideBySide.h - Recurrences that one kernel can run ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_ANALYSIS_SIDEBYSIDE_H
 #define DLC_IR_ANALYSIS_SIDEBYSIDE_H

@@ -1,6 +1,6 @@
-//===- SourcePlaces.cpp - What a location says about the model -------------------------*- C++ -*-===//
+//===- SourcePlaces.cpp - What a location says about the model ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/SourcePlaces.h"
 
 #include "mlir/IR/Operation.h"

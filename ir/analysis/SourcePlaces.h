@@ -1,11 +1,11 @@
-//===- SourcePlaces.h - What a location says about the model ---------------------------*- C++ -*-===//
+//===- SourcePlaces.h - What a location says about the model ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The locations of ops come in two forms. Those of a .dl model are places of the file, with the
 // path of the layer that was called around them: NameLoc("encoder.fc", FileLineColLoc). Those of an
 // ONNX model describe the node, with its name, if it has one, in them: NameLoc("node '/l/GRU'
 // (GRU)", NameLoc("/l/GRU")).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_SOURCEPLACES_H
 #define DLC_IR_ANALYSIS_SOURCEPLACES_H
 

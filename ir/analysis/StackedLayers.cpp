@@ -1,6 +1,6 @@
-//===- StackedLayers.cpp - Recurrences whose steps run in waves ------------------------*- C++ -*-===//
+//===- StackedLayers.cpp - Recurrences whose steps run in waves ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/StackedLayers.h"
 
 using namespace mlir;

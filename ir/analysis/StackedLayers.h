@@ -1,10 +1,10 @@
-//===- StackedLayers.h - Recurrences whose steps run in waves --------------------------*- C++ -*-===//
+//===- StackedLayers.h - Recurrences whose steps run in waves -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In a stack the gates of each layer are a linear product of what the layer below gives. One kernel
 // can run them in waves: wave w takes step w of the lowest layer, step w - 1 of the next one, and
 // so on. It adds up the product step by step, and keeps what is between the layers to itself.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_STACKEDLAYERS_H
 #define DLC_IR_ANALYSIS_STACKEDLAYERS_H
 

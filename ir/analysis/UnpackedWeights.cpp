@@ -1,6 +1,6 @@
-//===- UnpackedWeights.cpp - Weights that are stored in few bits -----------------------*- C++ -*-===//
+//===- UnpackedWeights.cpp - Weights that are stored in few bits --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
 
 #include "ir/analysis/CostModel.h"
@@ -29,7 +29,8 @@ struct Unpacking {
 };
 } // namespace
 
-/// The op computes each element from elements of its operands alone, none of them at a computed place.
+/// The op computes each element from elements of its operands alone, none of them at a computed
+/// place.
 static bool isPlainMap(Operation *op) {
   auto loops = dyn_cast_or_null<LoopNestOpInterface>(op);
   if (!loops || op->getNumResults() != 1 || !isFusible(op) || op->hasAttr("dl.no_fuse"))

@@ -1,11 +1,11 @@
-//===- UnpackedWeights.h - Weights that are stored in few bits -------------------------*- C++ -*-===//
+//===- UnpackedWeights.h - Weights that are stored in few bits ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A model may hold its weights in integers of 4 or 8 bits and say in plain arithmetic what numbers
 // they stand for. Computed once at load, these numbers would take the memory that the few bits
 // save. What reads them computes them instead, each time: memory moves far fewer bytes, and the
 // arithmetic hides behind that.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_UNPACKEDWEIGHTS_H
 #define DLC_IR_ANALYSIS_UNPACKEDWEIGHTS_H
 

@@ -1,6 +1,6 @@
-//===- DLDialect.cpp - The dl dialect and its attributes -------------------------------*- C++ -*-===//
+//===- DLDialect.cpp - The dl dialect and its attributes ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLDialect.h"
 
 #include "ir/dl/DLOps.h"
@@ -66,7 +66,8 @@ LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 
 /// `<` `[` expr, ... `]` (`,` `order` `=` `[` ints `]`)? (`,` `tile` `=` int `of` int)? `>`
 Attribute TensorAttr::parse(AsmParser &parser, Type) {
-  // The names s0, s1, ... stand for the module's symbols; made once, since the parser keeps StringRefs.
+  // The names s0, s1, ... stand for the module's symbols; made once, since the parser keeps
+  // StringRefs.
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
     for (unsigned i = 0; i < kMaxDeclared; ++i)

@@ -1,4 +1,4 @@
-//===- DLDialect.h - The dl dialect and its attributes ---------------------------------*- C++ -*-===//
+//===- DLDialect.h - The dl dialect and its attributes ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLDIALECT_H
 #define DLC_IR_DL_DLDIALECT_H

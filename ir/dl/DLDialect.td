@@ -1,4 +1,4 @@
-//===- DLDialect.td - The dl dialect and its attributes ----------------------------------------===//
+//===- DLDialect.td - The dl dialect and its attributes ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLDIALECT_TD
 #define DLC_IR_DL_DLDIALECT_TD
@@ -13,8 +13,8 @@ def DL_Dialect : Dialect {
   let cppNamespace = "::dlc::dl";
   let summary = "Neural networks as dataflow over immutable tensors";
   let description = [{
-    What a model means, before any decision about how to run it. Values are ranked tensors whose dims may be
-    symbolic (`#dl.t`); ops carry PyTorch's names, arguments and defaults.
+    What a model means, before any decision about how to run it. Values are ranked tensors whose
+    dims may be symbolic (`#dl.t`); ops carry PyTorch's names, arguments and defaults.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -49,8 +49,9 @@ def DL_SizeFunction
 def DL_DerivedAttr : DL_Attr<"Derived", "derived"> {
   let summary = "How a derived size is computed from other sizes";
   let description = [{
-    A function of operands. An operand is a dim over earlier symbols (an affine map of one result), a real number (an f64
-    attribute) or another `#dl.derived`. ir/dl/base/DerivedSize.h computes values and ranges.
+    A function of operands. An operand is a dim over earlier symbols (an affine map of one result),
+    a real number (an f64 attribute) or another `#dl.derived`. ir/dl/base/DerivedSize.h computes
+    values and ranges.
     ```mlir
     #dl.derived<min(affine_map<()[s0] -> (s0 * 2)>, affine_map<() -> (100)>)>
     ```
@@ -68,32 +69,37 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024>]} {}
     ```
-    With `usual`, schedules choose for this size what they must choose for one of them; what they make holds for all.
+    With `usual`, schedules choose for this size what they must choose for one of them; what they
+    make holds for all.
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024 usual 8>]} {}
     ```
-    With `step`, the name belongs to `step` times the symbol plus `offset`, and so do messages; range and `usual` are the
-    symbol's. Here H is 32, 64, ..., 4096.
+    With `step`, the name belongs to `step` times the symbol plus `offset`, and so do messages;
+    range and `usual` are the symbol's. Here H is 32, 64, ..., 4096.
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"H", 1, 128 step 32>]} {}
     ```
-    With `derived`, the symbol is computed from the symbols before it when shapes are bound. It may be negative.
+    With `derived`, the symbol is computed from the symbols before it when shapes are bound. It may
+    be negative.
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>,
-                                     #dl.symbol<"few", 1, 4 derived <min(affine_map<()[s0] -> (s0)>, affine_map<() -> (4)>)>>]} {}
+                                     #dl.symbol<"few", 1, 4 derived
+                                     <min(affine_map<()[s0] -> (s0)>, affine_map<() -> (4)>)>>]} {}
     ```
-    With `read`, no input says what it is: an op does while the model runs (`dl.read`), or the result of an `if` or a loop has it
-    as a dim. It may be negative.
+    With `read`, no input says what it is: an op does while the model runs (`dl.read`), or the
+    result of an `if` or a loop has it as a dim. It may be negative.
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"length", 0, 4096 read true>]} {}
     ```
-    `why` says where a range or a step comes from; the runtime ends with it the message about another size.
-    With `most`, one dim over the symbols before it, it is **counted**: the data say what it is, from 0 to `most`, and while
-    the model runs it is `most`, the elements behind the real ones being padding. Behind the outputs, the model's function
-    returns the numbers of the real ones, a tensor<i64> with the attribute `dl.count` for each counted symbol in their
-    order; callers see the outputs cut to them, and not these results.
+    `why` says where a range or a step comes from; the runtime ends with it the message about
+    another size. With `most`, one dim over the symbols before it, it is **counted**: the data say
+    what it is, from 0 to `most`, and while the model runs it is `most`, the elements behind the
+    real ones being padding. Behind the outputs, the model's function returns the numbers of the
+    real ones, a tensor<i64> with the attribute `dl.count` for each counted symbol in their order;
+    callers see the outputs cut to them, and not these results.
     ```mlir
-    module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>, #dl.symbol<"found", 0, 32, most = ()[s0] -> (s0 * 4)>]} {}
+    module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>,
+                                     #dl.symbol<"found", 0, 32, most = ()[s0] -> (s0 * 4)>]} {}
     ```
   }];
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max,
@@ -136,13 +142,14 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
   }];
 }
 
-def DL_TensorAttr : DL_Attr<"Tensor", "t", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+def DL_TensorAttr : DL_Attr<"Tensor", "t",
+                            [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "Symbolic dims and physical layout of a tensor";
   let description = [{
-    The encoding of every tensor that has a dynamic dim or is not row-major. `dims` are expressions over the
-    module's symbols. `order` names the logical dims from outermost to innermost in memory (empty: row-major).
-    With `tile`, that dim is cut into tiles of so many elements, count rounded up, the tail zero-filled, and the
-    tile lies innermost.
+    The encoding of every tensor that has a dynamic dim or is not row-major. `dims` are expressions
+    over the module's symbols. `order` names the logical dims from outermost to innermost in memory
+    (empty: row-major). With `tile`, that dim is cut into tiles of so many elements, count rounded
+    up, the tail zero-filled, and the tile lies innermost.
     ```mlir
     tensor<?x32x26x26xf32, #dl.t<[s0, 32, 26, 26], order = [0, 2, 3, 1]>>     // channels last
     tensor<100x784xf32, #dl.t<[100, 784], order = [0, 1], tile = 16 of 0>>    // panels [7][784][16]

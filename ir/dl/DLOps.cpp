@@ -1,6 +1,6 @@
-//===- DLOps.cpp - Generated definitions of the dl ops ---------------------------------*- C++ -*-===//
+//===- DLOps.cpp - Generated definitions of the dl ops ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 #include "ir/scalar/ScalarFunctions.h" // the bodies of the records build them

@@ -1,4 +1,4 @@
-//===- DLOps.h - The ops of the dl dialect ---------------------------------------------*- C++ -*-===//
+//===- DLOps.h - The ops of the dl dialect ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLOPS_H
 #define DLC_IR_DL_DLOPS_H
@@ -34,11 +34,13 @@ llvm::LogicalResult inferElementwise(llvm::StringRef op, std::optional<mlir::Loc
 llvm::LogicalResult inferPredicate(llvm::StringRef op, std::optional<mlir::Location> location,
                                    mlir::ValueRange operands,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
-/// The first operand is a condition, which the op itself holds to be of bools; the others are elementwise.
+/// The first operand is a condition, which the op itself holds to be of bools; the others are
+/// elementwise.
 llvm::LogicalResult inferChoice(llvm::StringRef op, std::optional<mlir::Location> location,
                                 mlir::ValueRange operands,
                                 llvm::SmallVectorImpl<mlir::Type> &types);
-/// The second operand is a condition, which the op itself holds to be of bools; the result has the type of the first.
+/// The second operand is a condition, which the op itself holds to be of bools; the result has the
+/// type of the first.
 llvm::LogicalResult inferFilled(llvm::StringRef op, std::optional<mlir::Location> location,
                                 mlir::ValueRange operands,
                                 llvm::SmallVectorImpl<mlir::Type> &types);
@@ -64,8 +66,8 @@ mlir::Value varianceTerm(BodyContext &context, unsigned stage, const Dims &reduc
 /// Nest of an op that reads its first operand at `map` of the result's index.
 LoopNest moveNest(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> map, bool checked = false,
                   double fill = 0.0);
-/// Success where indices `first` to before `last` lie in dim `dim` of `x` for every value of the module's symbols; an error
-/// at `op` otherwise.
+/// Success where indices `first` to before `last` lie in dim `dim` of `x` for every value of the
+/// module's symbols; an error at `op` otherwise.
 llvm::LogicalResult verifyWithin(mlir::Operation *op, mlir::Value x, int64_t dim,
                                  mlir::AffineExpr first, mlir::AffineExpr last);
 /// Whether the dims `a` and `b` of an op with operand `x`, which differ in form, are equal for some
@@ -80,16 +82,17 @@ llvm::LogicalResult inferTriangle(llvm::StringRef op, std::optional<mlir::Locati
 LoopNest triangleNest(mlir::Operation *op);
 mlir::Value emitTriangle(BodyContext &context, mlir::Value value, mlir::Value x, int64_t diagonal,
                          mlir::arith::CmpIPredicate kept);
-/// The index in `dim` of `table` that `position`, an element of `index`, names; out of range where that is. With `wraps`,
-/// negative positions count from the end.
+/// The index in `dim` of `table` that `position`, an element of `index`, names; out of range where
+/// that is. With `wraps`, negative positions count from the end.
 mlir::Value emitPosition(BodyContext &context, mlir::Value position, mlir::Value index,
                          mlir::Value table, unsigned dim, bool wraps);
-/// `dim` counted from the end if negative; nullopt, after an error at `location`, where it is out of range.
+/// `dim` counted from the end if negative; nullopt, after an error at `location`, where it is out
+/// of range.
 std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op,
                                int64_t dim, int64_t rank);
 
-/// The position, an index value, from which `dl.update_slice` writes: `start`, an element of `held`, moved so that `part` fits into
-/// `size`.
+/// The position, an index value, from which `dl.update_slice` writes: `start`, an element of
+/// `held`, moved so that `part` fits into `size`.
 mlir::Value clampedStart(BodyContext &context, mlir::Value start, mlir::Value held,
                          mlir::AffineExpr size, mlir::AffineExpr part);
 

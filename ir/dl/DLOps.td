@@ -1,4 +1,4 @@
-//===- DLOps.td - All ops of the dl dialect, by family -----------------------------------------===//
+//===- DLOps.td - All ops of the dl dialect, by family ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include "ir/dl/elementwise/DLElementwise.td"
 include "ir/dl/elementwise/DLMath.td"

@@ -1,6 +1,6 @@
-//===- DLXOps.cpp - The dlx dialect: a program of kernel launches over buffers ---------*- C++ -*-===//
+//===- DLXOps.cpp - The dlx dialect: a program of kernel launches over buffers ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dlx/DLXOps.h"
 
 #include "ir/dl/DLOps.h"
@@ -13,7 +13,8 @@
 
 using namespace mlir;
 
-/// `(` types `)` `->` `(` types `)`, either list perhaps empty: the generated parser of a list wants one type at least.
+/// `(` types `)` `->` `(` types `)`, either list perhaps empty: the generated parser of a list
+/// wants one type at least.
 static ParseResult parseLaunchTypes(OpAsmParser &parser, SmallVectorImpl<Type> &inputs,
                                     SmallVectorImpl<Type> &outputs) {
   auto list = [&](SmallVectorImpl<Type> &types) {
@@ -69,14 +70,14 @@ LogicalResult VariantAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitE
   return verifyLimits(emitError, "a variant", of, limits);
 }
 
-//===- call ---------------------------------------------------------------------------------------===//
+//===- call -----------------------------------------------------------------------------------===//
 
 LogicalResult CallAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t,
                                AffineMapAttr of, DenseI64ArrayAttr limits) {
   return verifyLimits(emitError, "a call", of, limits);
 }
 
-//===- part ---------------------------------------------------------------------------------------===//
+//===- part -----------------------------------------------------------------------------------===//
 
 LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim,
                                AffineMapAttr within) {
@@ -92,7 +93,7 @@ RankedTensorType PartAttr::wholeOf(RankedTensorType tensor) const {
   return dl::makeTensor(dims, tensor.getElementType(), dl::getLayout(tensor));
 }
 
-//===- plan ---------------------------------------------------------------------------------------===//
+//===- plan -----------------------------------------------------------------------------------===//
 
 int64_t PlanAttr::number(StringRef name) const {
   auto value = getNumbers() ? getNumbers().getAs<IntegerAttr>(name) : IntegerAttr();
@@ -109,7 +110,7 @@ PlanAttr PlanAttr::get(MLIRContext *context, StringRef schedule, double ns,
              std::llround(std::min(ns, 1e15)));
 }
 
-//===- kernel -------------------------------------------------------------------------------------===//
+//===- kernel ---------------------------------------------------------------------------------===//
 
 ValueRange KernelOp::getResultTensors() {
   return cast<dl::YieldOp>(getBodyBlock().getTerminator()).getValues();
@@ -153,7 +154,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-//===- program ------------------------------------------------------------------------------------===//
+//===- program --------------------------------------------------------------------------------===//
 
 Value storage(Value value) {
   while (auto view = value.getDefiningOp<ViewOp>())

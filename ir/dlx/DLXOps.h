@@ -1,4 +1,4 @@
-//===- DLXOps.h - The dlx dialect: a program of kernel launches over buffers -----------*- C++ -*-===//
+//===- DLXOps.h - The dlx dialect: a program of kernel launches over buffers --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DLX_DLXOPS_H
 #define DLC_IR_DLX_DLXOPS_H

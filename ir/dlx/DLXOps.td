@@ -1,4 +1,4 @@
-//===- DLXOps.td - The dlx dialect: a program of kernel launches over buffers ------------------===//
+//===- DLXOps.td - The dlx dialect: a program of kernel launches over buffers -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each op corresponds to one table of runtime/schema/module.fbs.
@@ -16,8 +16,9 @@ def DLX_Dialect : Dialect {
   let cppNamespace = "::dlc::dlx";
   let summary = "Programs of kernel launches over buffers";
   let description = [{
-    What a model does, in order, on one device. A buffer holds the value of a tensor, with its symbolic dims, dtype and
-    physical layout; a kernel keeps the `dl` ops that it means until its target's schedule has made code of it.
+    What a model does, in order, on one device. A buffer holds the value of a tensor, with its
+    symbolic dims, dtype and physical layout; a kernel keeps the `dl` ops that it means until its
+    target's schedule has made code of it.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -48,8 +49,9 @@ def DLX_TensorMapAttr : AttrDef<DLX_Dialect, "TensorMap"> {
   let mnemonic = "tensor_map";
   let summary = "A matrix that a kernel copies by tensor maps";
   let description = [{
-    `input` is the kernel's input that the map describes. `shape` is its columns, rows and elements from row to row, an
-    affine map over the module's symbols. `box` is the columns and rows of what one copy brings, in rows of 128 bytes.
+    `input` is the kernel's input that the map describes. `shape` is its columns, rows and elements
+    from row to row, an affine map over the module's symbols. `box` is the columns and rows of what
+    one copy brings, in rows of 128 bytes.
   }];
   let parameters = (ins "int64_t":$input, "::mlir::AffineMapAttr":$shape,
       "::mlir::DenseI64ArrayAttr":$box);
@@ -61,8 +63,9 @@ def DLX_VariantAttr : AttrDef<DLX_Dialect, "Variant"> {
   let mnemonic = "variant";
   let summary = "A kernel that takes another's place";
   let description = [{
-    `kernel` holds where each result of `of`, an affine map over the module's symbols, lies within its `limits`, the least and
-    the most in turn: its code may be wrong elsewhere. With `gpu`, 90 for sm_90a, its code is for that GPU alone.
+    `kernel` holds where each result of `of`, an affine map over the module's symbols, lies within
+    its `limits`, the least and the most in turn: its code may be wrong elsewhere. With `gpu`, 90
+    for sm_90a, its code is for that GPU alone.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$kernel,
       OptionalParameter<"::mlir::AffineMapAttr">:$of,
@@ -75,8 +78,9 @@ def DLX_ChainAttr : AttrDef<DLX_Dialect, "Chain"> {
   let mnemonic = "chain";
   let summary = "A kernel that takes the place of several launches";
   let description = [{
-    `kernel`, of kind chain, takes the place of this launch and of those after it, `launches` in all, whose inputs and then outputs, in
-    turn, are its arguments. With `gpu`, 90 for sm_90a, its code is for that GPU alone.
+    `kernel`, of kind chain, takes the place of this launch and of those after it, `launches` in
+    all, whose inputs and then outputs, in turn, are its arguments. With `gpu`, 90 for sm_90a, its
+    code is for that GPU alone.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$kernel, "int64_t":$launches,
       DefaultValuedParameter<"int64_t", "0">:$gpu);
@@ -86,8 +90,8 @@ def DLX_CallAttr : AttrDef<DLX_Dialect, "Call"> {
   let mnemonic = "call";
   let summary = "Where a call of the matrix library takes a kernel's place";
   let description = [{
-    On GPUs of the architecture `gpu` (90 for sm_90; 0: on every one), where each result of `of`, an affine map over the module's
-    symbols, lies within its `limits`, the least and the most in turn.
+    On GPUs of the architecture `gpu` (90 for sm_90; 0: on every one), where each result of `of`, an
+    affine map over the module's symbols, lies within its `limits`, the least and the most in turn.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$gpu,
       OptionalParameter<"::mlir::AffineMapAttr">:$of,
@@ -102,8 +106,9 @@ def DLX_PlanAttr : AttrDef<DLX_Dialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "How a kernel runs";
   let description = [{
-    `schedule` is a name of the target's table of schedules, `numbers` what that schedule takes: the sides of a tile, the parts of a
-    sum. `ns` is what the launch is estimated to take at the usual sizes of the symbols, in nanoseconds.
+    `schedule` is a name of the target's table of schedules, `numbers` what that schedule takes: the
+    sides of a tile, the parts of a sum. `ns` is what the launch is estimated to take at the usual
+    sizes of the symbols, in nanoseconds.
   }];
   let parameters = (ins StringRefParameter<"the schedule">:$schedule,
       OptionalParameter<"::mlir::DictionaryAttr">:$numbers, "int64_t":$ns);
@@ -121,8 +126,9 @@ def DLX_PartAttr : AttrDef<DLX_Dialect, "Part"> {
   let mnemonic = "part";
   let summary = "Which part of a buffer a kernel writes";
   let description = [{
-    Along `dim` the result's first index is the first result of `within`, an affine map over the module's symbols, and the buffer
-    has as many indices as the second one says. Along the other dims the two are alike.
+    Along `dim` the result's first index is the first result of `within`, an affine map over the
+    module's symbols, and the buffer has as many indices as the second one says. Along the other
+    dims the two are alike.
   }];
   let parameters = (ins "int64_t":$dim, "::mlir::AffineMapAttr":$within);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -145,29 +151,36 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
                                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
-    The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
-    map, reduce, window or contraction, after the op with stages, or recurrent, lines, attention or block_sparse. The schedule adds the rest:
-    `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda), or tiles, then phases (cpu);
-    `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
-    plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
-    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them; `product_calls` is where it does so unasked. With `in_place` the
-    result is a `dl.update_slice` of an input that lies where the result lies: the kernel writes what src reaches, and does not
-    read that input. With `part` the result is written to that part of a buffer, whose other parts other kernels write.
+    The body computes the launch's outputs from its inputs with `dl` ops; its locations are the
+    model's lines. `kind` is map, reduce, window or contraction, after the op with stages, or
+    recurrent, lines, attention or block_sparse. The schedule adds the rest: `entry`, the function
+    with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z
+    (cuda), or tiles, then phases (cpu); `block`, threads in x, y, z; `scratch`, bytes for each
+    thread (cpu) or dynamic shared memory (cuda). Where the kernel is a plain matrix product, which
+    a library can compute as well, `product` has its extents and steps in the order of the table
+    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it
+    round them; `product_calls` is where it does so unasked. With `in_place` the result is a
+    `dl.update_slice` of an input that lies where the result lies: the kernel writes what src
+    reaches, and does not read that input. With `part` the result is written to that part of a
+    buffer, whose other parts other kernels write.
 
-    A schedule for cuda also says what the launch needs. The blocks of a `cooperative` kernel wait for each other. Those of a
-    `persistent` one take tile after tile, so that the grid may be smaller than it says, and keep `kept_columns` in shared
-    memory as far as the GPU takes them: the number of columns of weights and the bytes of one, in turn
-    (runtime/schema/Residence.h). `tensor_maps` are arguments after the dims. `exchange` is how many floats its blocks pass each
-    other, in memory that lies after the inputs and that launches use in turn (Storage::exchange of module.fbs).
+    A schedule for cuda also says what the launch needs. The blocks of a `cooperative` kernel wait
+    for each other. Those of a `persistent` one take tile after tile, so that the grid may be
+    smaller than it says, and keep `kept_columns` in shared memory as far as the GPU takes them: the
+    number of columns of weights and the bytes of one, in turn (runtime/schema/Residence.h).
+    `tensor_maps` are arguments after the dims. `exchange` is how many floats its blocks pass each
+    other, in memory that lies after the inputs and that launches use in turn (Storage::exchange of
+    module.fbs).
 
-    `plan` is how the kernel runs, `other_plans` are those that it could run by and that were estimated to be slower: what selects
-    them (dl-select-schedules-cuda) decides, and building the code only carries out.
+    `plan` is how the kernel runs, `other_plans` are those that it could run by and that were
+    estimated to be slower: what selects them (dl-select-schedules-cuda) decides, and building the
+    code only carries out.
 
-    `variants` are kernels of the same inputs and results that take this one's place: a launch takes the first that holds for its
-    shapes and its GPU, else this kernel, which serves them all.
+    `variants` are kernels of the same inputs and results that take this one's place: a launch takes
+    the first that holds for its shapes and its GPU, else this kernel, which serves them all.
 
-    A kernel of kind chain runs `stages`, other kernels, one after the other in one launch; its inputs and results are theirs. Its
-    body says what all of them compute, each from its own inputs.
+    A kernel of kind chain runs `stages`, other kernels, one after the other in one launch; its
+    inputs and results are theirs. Its body says what all of them compute, each from its own inputs.
     ```mlir
     dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
     ^bb0(%x: tensor<4x8xf32>):
@@ -190,7 +203,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "KernelKind":$kind), [{
     $_state.addAttribute(getSymNameAttrName($_state.name), $_builder.getStringAttr(name));
-    $_state.addAttribute(getKindAttrName($_state.name), KernelKindAttr::get($_builder.getContext(), kind));
+    $_state.addAttribute(getKindAttrName($_state.name),
+                         KernelKindAttr::get($_builder.getContext(), kind));
     $_state.addRegion();
   }]>];
   let hasVerifier = 1;
@@ -206,14 +220,16 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
 def DLX_ProgramOp : DLX_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "The commands of a model, in order";
   let description = [{
-    Block arguments are the model's inputs, then its states, which keep their values from run to run; `dlx.return` has its
-    outputs and, until the buffers are planned, the new values of the states behind them. Launches marked `init` run once at load: they read
-    weights and other persistent buffers alone and write persistent ones.
+    Block arguments are the model's inputs, then its states, which keep their values from run to
+    run; `dlx.return` has its outputs and, until the buffers are planned, the new values of the
+    states behind them. Launches marked `init` run once at load: they read weights and other
+    persistent buffers alone and write persistent ones.
     ```mlir
     dlx.program @Tiny attributes {input_names = ["x"], output_names = ["y"]} {
     ^bb0(%x: !dlx.buffer<tensor<4x8xf32>>):
       %y = dlx.alloc : !dlx.buffer<tensor<4x8xf32>>
-      dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
+      dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) ->
+          (!dlx.buffer<tensor<4x8xf32>>)
       dlx.return %y : !dlx.buffer<tensor<4x8xf32>>
     }
     ```
@@ -238,7 +254,8 @@ def DLX_WeightOp : DLX_Op<"weight", [Pure]> {
   let description = [{
     As `dl.weight`.
     ```mlir
-    %w = dlx.weight "fc.weight" {file = "m.safetensors", offset = 64 : i64} : !dlx.buffer<tensor<10x8xf32>>
+    %w = dlx.weight "fc.weight" {file = "m.safetensors", offset = 64 : i64} :
+        !dlx.buffer<tensor<10x8xf32>>
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file,
@@ -279,9 +296,10 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments,
                                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel";
   let description = [{
-    Reads its inputs, writes all of its outputs, a kernel with a `part` that part of its output; no output overlaps an input, but
-    that of a kernel `in_place` the one that it updates. `edges` and `copied` are those of the dl.fusion that it was. `chain` is a kernel that
-    takes the place of this launch and of some after it, where the GPU allows.
+    Reads its inputs, writes all of its outputs, a kernel with a `part` that part of its output; no
+    output overlaps an input, but that of a kernel `in_place` the one that it updates. `edges` and
+    `copied` are those of the dl.fusion that it was. `chain` is a kernel that takes the place of
+    this launch and of some after it, where the GPU allows.
     ```mlir
     dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
     ```
@@ -292,10 +310,12 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments,
   let builders = [OpBuilder<(ins "::llvm::StringRef":$kernel, "::mlir::ValueRange":$inputs,
                                 "::mlir::ValueRange":$outputs, "bool":$init),
                             [{
-    build($_builder, $_state, kernel, inputs, outputs, init, /*edges=*/{}, /*copied=*/{}, /*chain=*/{});
+    build($_builder, $_state, kernel, inputs, outputs, init, /*edges=*/{}, /*copied=*/{},
+          /*chain=*/{});
   }]>];
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` custom<LaunchTypes>(type($inputs), type($outputs))
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` custom<LaunchTypes>(type($inputs),
+                                                                                    type($outputs))
   }];
   let extraClassDeclaration = [{
     ::mlir::LogicalResult verifyChain(::mlir::SymbolTableCollection &symbols);

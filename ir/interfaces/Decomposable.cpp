@@ -1,6 +1,6 @@
-//===- Decomposable.cpp - Ops that other ops compute -----------------------------------*- C++ -*-===//
+//===- Decomposable.cpp - Ops that other ops compute --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interfaces/Decomposable.h"
 
 #include "ir/dl/base/DLBuilder.h"

@@ -1,4 +1,4 @@
-//===- Decomposable.h - Ops that other ops compute -------------------------------------*- C++ -*-===//
+//===- Decomposable.h - Ops that other ops compute ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_INTERFACES_DECOMPOSABLE_H
 #define DLC_IR_INTERFACES_DECOMPOSABLE_H
@@ -13,8 +13,9 @@ class Builder;
 
 namespace dlc {
 
-/// Builds the decomposition of `op` before it and returns what replaces its results. Discardable attributes of the op
-/// (annotations such as @no_fuse) are handed on to each op that is built. The op itself stays.
+/// Builds the decomposition of `op` before it and returns what replaces its results. Discardable
+/// attributes of the op (annotations such as @no_fuse) are handed on to each op that is built. The
+/// op itself stays.
 llvm::SmallVector<mlir::Value> decompose(DecomposableOpInterface op);
 
 /// Whether all results of `op` are tensors without elements: some dim is 0.

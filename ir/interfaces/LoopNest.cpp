@@ -1,6 +1,6 @@
-//===- LoopNest.cpp - What an op computes, as loops over its result --------------------*- C++ -*-===//
+//===- LoopNest.cpp - What an op computes, as loops over its result -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interfaces/LoopNest.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

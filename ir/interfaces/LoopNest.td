@@ -1,4 +1,4 @@
-//===- LoopNest.td - What an op computes, as loops over its result -----------------------------===//
+//===- LoopNest.td - What an op computes, as loops over its result ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_INTERFACES_LOOPNEST_TD
 #define DLC_IR_INTERFACES_LOOPNEST_TD
@@ -8,14 +8,14 @@ include "mlir/IR/OpBase.td"
 def LoopNestOpInterface : OpInterface<"LoopNestOpInterface"> {
   let cppNamespace = "::dlc";
   let description = [{
-    An op with one result that is computed by the loops of LoopNest.h. The bodies build arith and math ops on
-    scalars or on vectors of equal length: the values that they get decide.
+    An op with one result that is computed by the loops of LoopNest.h. The bodies build arith and
+    math ops on scalars or on vectors of equal length: the values that they get decide.
   }];
   let methods = [InterfaceMethod<"The loops, over the logical dims of the operands and the result.",
                                  "::dlc::LoopNest", "getLoopNest">,
                  InterfaceMethod<[{
-        The term of `stage`: `args` are the values read by LoopNest::terms, `accs` the finished accumulators of the
-        stages before, all of compute type. Maps have none.
+        The term of `stage`: `args` are the values read by LoopNest::terms, `accs` the finished
+        accumulators of the stages before, all of compute type. Maps have none.
       }],
                                  "::mlir::Value", "emitTerm",
                                  (ins "::dlc::BodyContext &":$context, "unsigned":$stage,
@@ -23,25 +23,28 @@ def LoopNestOpInterface : OpInterface<"LoopNestOpInterface"> {
                                  [{}],
                                  [{ llvm_unreachable("an op with stages defines emitTerm"); }]>,
                  InterfaceMethod<[{
-        The result: `args` are the values read by LoopNest::results, `accs` the finished accumulators. By default
-        the only accumulator.
+        The result: `args` are the values read by LoopNest::results, `accs` the finished
+        accumulators. By default the only accumulator.
       }],
                                  "::mlir::Value", "emitResult",
                                  (ins "::dlc::BodyContext &":$context, "::mlir::ValueRange":$args,
                                      "::mlir::ValueRange":$accs),
                                  [{}], [{ return accs.front(); }]>,
                  InterfaceMethod<[{
-        The index, of type index, in `dim` (one of Access::computed) at which access number `access` of LoopNest::terms
-        or ::results reads. `earlier` are the values of the accesses before it: scalars.
+        The index, of type index, in `dim` (one of Access::computed) at which access number `access`
+        of LoopNest::terms or ::results reads. `earlier` are the values of the accesses before it:
+        scalars.
       }],
                                  "::mlir::Value", "emitCoordinate",
-                                 (ins "::dlc::BodyContext &":$context, "bool":$isTerm, "unsigned":$access,
+                                 (ins "::dlc::BodyContext &":$context, "bool":$isTerm,
+                                      "unsigned":$access,
                                      "unsigned":$dim, "::mlir::ValueRange":$earlier),
                                  [{}],
                                  [{ llvm_unreachable("an op with computed indices defines emitCoordinate"); }]>,
                  InterfaceMethod<[{
-        The indices of reduction loop `loop` (one of LoopNest::spanned) outside of which the terms of every stage are neutral,
-        all within the loop; `args` are the scalars read by LoopNest::spanReads. A schedule may run all of the loop as well.
+        The indices of reduction loop `loop` (one of LoopNest::spanned) outside of which the terms
+        of every stage are neutral, all within the loop; `args` are the scalars read by
+        LoopNest::spanReads. A schedule may run all of the loop as well.
       }],
                                  "::dlc::Span", "emitSpan",
                                  (ins "::dlc::BodyContext &":$context, "unsigned":$loop,

@@ -1,6 +1,6 @@
-//===- Recurrent.cpp - What an op computes step by step along time ---------------------*- C++ -*-===//
+//===- Recurrent.cpp - What an op computes step by step along time ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interfaces/Recurrent.h"
 
 #include "mlir/IR/Operation.h"

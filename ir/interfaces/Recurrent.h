@@ -1,7 +1,8 @@
-//===- Recurrent.h - What an op computes step by step along time -----------------------*- C++ -*-===//
+//===- Recurrent.h - What an op computes step by step along time --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One description serves the interpreter, both targets' schedules and the cost model; none of them names a cell.
+// One description serves the interpreter, both targets' schedules and the cost model; none of them
+// names a cell.
 //
 //   for n in rows:                                   // independent of each other
 //     length = lengths ? clamp(lengths[n], 0, steps) : steps
@@ -17,7 +18,7 @@
 //     y[length.., n] = 0, finals = states
 //
 // The results are y, then the final states in order.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERFACES_RECURRENT_H
 #define DLC_IR_INTERFACES_RECURRENT_H
 

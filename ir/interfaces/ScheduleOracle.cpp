@@ -1,6 +1,6 @@
-//===- ScheduleOracle.cpp - What the schedules of a target can run ---------------------*- C++ -*-===//
+//===- ScheduleOracle.cpp - What the schedules of a target can run ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interfaces/ScheduleOracle.h"
 
 #include "ir/dl/DLDialect.h"

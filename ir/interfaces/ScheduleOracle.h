@@ -1,10 +1,10 @@
-//===- ScheduleOracle.h - What the schedules of a target can run -----------------------*- C++ -*-===//
+//===- ScheduleOracle.h - What the schedules of a target can run --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Passes decide what shares a kernel, code generators know which kernels they can schedule, and
 // neither includes the other. A code generator registers an oracle for its target; a pass asks the
 // one of the target whose module it works in.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERFACES_SCHEDULEORACLE_H
 #define DLC_IR_INTERFACES_SCHEDULEORACLE_H
 

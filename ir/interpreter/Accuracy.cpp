@@ -1,6 +1,6 @@
-//===- Accuracy.cpp - How far results may lie from a reference -------------------------*- C++ -*-===//
+//===- Accuracy.cpp - How far results may lie from a reference ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Accuracy.h"
 
 #include "llvm/ADT/APFloat.h"

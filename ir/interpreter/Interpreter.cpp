@@ -1,6 +1,6 @@
-//===- Interpreter.cpp - What a dl function computes, by definition --------------------*- C++ -*-===//
+//===- Interpreter.cpp - What a dl function computes, by definition -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Interpreter.h"
 
 #include "ir/analysis/FusionLegality.h"
@@ -248,7 +248,7 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
   return SmallVector<Tensor>{result};
 }
 
-//===- Branches, loops and reads ------------------------------------------------------------------===//
+//===- Branches, loops and reads --------------------------------------------------------------===//
 
 LogicalResult Interpreter::define(Operation *op, unsigned symbol, int64_t value) {
   auto module = op->getParentOfType<ModuleOp>();

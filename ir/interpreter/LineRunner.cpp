@@ -1,6 +1,6 @@
-//===- LineRunner.cpp - Ops over the lines of a tensor, run on host tensors ------------*- C++ -*-===//
+//===- LineRunner.cpp - Ops over the lines of a tensor, run on host tensors ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/LineRunner.h"
 
 #include "ir/interpreter/NestRunner.h"
@@ -145,7 +145,8 @@ static void suppress(ArrayRef<Tensor> operands, const Line &from, const Line &to
   }
 }
 
-/// Where line `line` of `dims`, whose last one it goes along, begins in a tensor that is repeated along its dims of size 1.
+/// Where line `line` of `dims`, whose last one it goes along, begins in a tensor that is repeated
+/// along its dims of size 1.
 static int64_t beginOfLine(const Tensor &tensor, ArrayRef<int64_t> dims, int64_t line) {
   ArrayRef<int64_t> own = tensor.getDims();
   int64_t at = 0, stride = own.back();

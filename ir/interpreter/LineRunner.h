@@ -1,4 +1,4 @@
-//===- LineRunner.h - Ops over the lines of a tensor, run on host tensors --------------*- C++ -*-===//
+//===- LineRunner.h - Ops over the lines of a tensor, run on host tensors -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_INTERPRETER_LINERUNNER_H
 #define DLC_IR_INTERPRETER_LINERUNNER_H
@@ -8,7 +8,8 @@
 
 namespace dlc {
 
-/// Computes the result of `op` as Lines.h says: floats in double, rounded nowhere; integers wrap in their type.
+/// Computes the result of `op` as Lines.h says: floats in double, rounded nowhere; integers wrap in
+/// their type.
 Tensor runLines(LineOpInterface op, llvm::ArrayRef<Tensor> operands,
                 llvm::ArrayRef<int64_t> symbols);
 

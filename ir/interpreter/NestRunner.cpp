@@ -1,6 +1,6 @@
-//===- NestRunner.cpp - The loops of one op, run on host tensors -----------------------*- C++ -*-===//
+//===- NestRunner.cpp - The loops of one op, run on host tensors --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/NestRunner.h"
 
 #include "ir/interpreter/ScalarTape.h"
@@ -228,7 +228,8 @@ ScalarTape NestRunner::compile(bool isTerm, unsigned numAccesses, unsigned numAc
   ArrayRef<Access> accesses = ArrayRef(isTerm ? nest.terms : nest.results).take_front(numAccesses);
   Block body;
   for (const Access &access : accesses) {
-    // Constants of a body take the type of the values that it gets, so f64 makes them exact to double as well.
+    // Constants of a body take the type of the values that it gets, so f64 makes them exact to
+    // double as well.
     Type element = computeType(operands[access.operand].getElementType());
     body.addArgument(isa<FloatType>(element) ? Float64Type::get(context) : element, op.getLoc());
   }

@@ -1,6 +1,6 @@
-//===- RecurrenceRunner.cpp - The steps of a recurrent op, run on host tensors ---------*- C++ -*-===//
+//===- RecurrenceRunner.cpp - The steps of a recurrent op, run on host tensors ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/RecurrenceRunner.h"
 
 #include "ir/interpreter/NestRunner.h"
@@ -90,7 +90,8 @@ void RecurrenceRunner::step(int64_t row, int64_t t) {
         std::copy_n(hidden.begin() + gate * r.units + first, count,
                     tape.argument(r.numGates + gate).floats);
       }
-      // With a projection the first state has no element for each unit, and the step does not read it.
+      // With a projection the first state has no element for each unit, and the step does not read
+      // it.
       for (unsigned from = r.projection ? 1 : 0; from < r.numStates; ++from)
         std::copy_n(states[from].begin() + first, count,
                     tape.argument(2 * r.numGates + from).floats);

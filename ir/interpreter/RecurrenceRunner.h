@@ -1,4 +1,4 @@
-//===- RecurrenceRunner.h - The steps of a recurrent op, run on host tensors -----------*- C++ -*-===//
+//===- RecurrenceRunner.h - The steps of a recurrent op, run on host tensors --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_INTERPRETER_RECURRENCERUNNER_H
 #define DLC_IR_INTERPRETER_RECURRENCERUNNER_H

@@ -1,6 +1,6 @@
-//===- ScalarTape.cpp - Scalar bodies, run over blocks of elements ---------------------*- C++ -*-===//
+//===- ScalarTape.cpp - Scalar bodies, run over blocks of elements ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/ScalarTape.h"
 
 #include "ir/interpreter/Tensor.h"
@@ -261,7 +261,8 @@ Instruction::Function functionOf(Operation *op) {
       .Case<arith::MulIOp>([](auto) {
         return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) * U(b)); }>;
       })
-      // Division by 0 is undefined in the IR; here it gives 0. The negation wraps where a / -1 would overflow.
+      // Division by 0 is undefined in the IR; here it gives 0. The negation wraps where a / -1
+      // would overflow.
       .Case<arith::DivSIOp>([](auto) {
         return onInts<[](int64_t a, int64_t b, unsigned) {
           return b == 0 ? 0 : b == -1 ? bits(-U(a)) : a / b;

@@ -1,10 +1,11 @@
-//===- ScalarTape.h - Scalar bodies, run over blocks of elements -----------------------*- C++ -*-===//
+//===- ScalarTape.h - Scalar bodies, run over blocks of elements --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A body that an op emits (ScalarOps.def) becomes a list of instructions on registers, each of which holds one value
-// for every element of a block: the cost of dispatch is paid once a block. Floats are computed in double whatever
-// their type and by the C library's functions, so that nothing is shared with the code that targets run.
-//===----------------------------------------------------------------------------------------------===//
+// A body that an op emits (ScalarOps.def) becomes a list of instructions on registers, each of
+// which holds one value for every element of a block: the cost of dispatch is paid once a block.
+// Floats are computed in double whatever their type and by the C library's functions, so that
+// nothing is shared with the code that targets run.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERPRETER_SCALARTAPE_H
 #define DLC_IR_INTERPRETER_SCALARTAPE_H
 
@@ -19,8 +20,8 @@ namespace dlc {
 /// Elements of a block.
 inline constexpr int64_t kBlock = 256;
 
-/// The values of one register over a block: doubles for floats, else integers, sign-extended from their width (bools:
-/// 0 or 1).
+/// The values of one register over a block: doubles for floats, else integers, sign-extended from
+/// their width (bools: 0 or 1).
 struct alignas(64) Lanes {
   union {
     double floats[kBlock];
@@ -30,8 +31,8 @@ struct alignas(64) Lanes {
 
 class ScalarTape {
 public:
-  /// Compiles the ops of `body`, whose arguments become the first registers. `result` is computed by them, or is an
-  /// argument. Every op must be one of ScalarOps.def.
+  /// Compiles the ops of `body`, whose arguments become the first registers. `result` is computed
+  /// by them, or is an argument. Every op must be one of ScalarOps.def.
   ScalarTape(mlir::Block &body, mlir::Value result);
   ScalarTape() = default;
 

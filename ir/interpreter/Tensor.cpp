@@ -1,6 +1,6 @@
-//===- Tensor.cpp - Typed tensors in host memory ---------------------------------------*- C++ -*-===//
+//===- Tensor.cpp - Typed tensors in host memory ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Tensor.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -39,7 +39,7 @@ Tensor Tensor::withDims(ArrayRef<int64_t> newDims) const {
 
 int64_t elementBytes(Type elementType) { return (elementType.getIntOrFloatBitWidth() + 7) / 8; }
 
-//===- Float formats ------------------------------------------------------------------------------===//
+//===- Float formats --------------------------------------------------------------------------===//
 
 static bool hasNaNForMinusZero(const llvm::fltSemantics &format) {
   using llvm::APFloat;
@@ -92,7 +92,8 @@ double roundTo(Type type, double value) {
   if (type.isF32())
     return static_cast<float>(value);
   const llvm::fltSemantics &format = cast<FloatType>(type).getFloatSemantics();
-  // The place of the last digit that is kept; below the smallest normal exponent it stays where it is.
+  // The place of the last digit that is kept; below the smallest normal exponent it stays where it
+  // is.
   int exponent =
       std::max(std::ilogb(value), static_cast<int>(llvm::APFloat::semanticsMinExponent(format)));
   int last = exponent - static_cast<int>(llvm::APFloat::semanticsPrecision(format)) + 1;
@@ -102,8 +103,8 @@ double roundTo(Type type, double value) {
   return rounded;
 }
 
-/// A NaN as a double: the mantissa's bits at the top of the double's, none of them set or cleared on the way, as a conversion
-/// of the processor's would.
+/// A NaN as a double: the mantissa's bits at the top of the double's, none of them set or cleared
+/// on the way, as a conversion of the processor's would.
 static double wideNaN(uint64_t mantissa, int mantissaBits, bool isNegative) {
   return llvm::bit_cast<double>(uint64_t(isNegative) << 63 | uint64_t(0x7ff) << 52 |
                                 mantissa << (52 - mantissaBits));
@@ -154,7 +155,8 @@ static double decodeSmall(FloatType type, uint8_t bits) {
   llvm::APFloat number(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits, false, true));
   if (!number.isNaN())
     return number.convertToDouble();
-  // LLVM converts the NaN of f8E8M0FNU to infinity. Those with a sign keep it, and those of f8E5M2 their mantissa.
+  // LLVM converts the NaN of f8E8M0FNU to infinity. Those with a sign keep it, and those of f8E5M2
+  // their mantissa.
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   return isa<Float8E5M2Type>(type)     ? wideNaN(bits & 3, 2, bits >> 7)
          : isa<Float8E4M3FNType>(type) ? std::copysign(nan, bits >> 7 ? -1.0 : 1.0)
@@ -198,7 +200,7 @@ uint64_t bitsOf(FloatType type, double value) {
   return type.getWidth() <= 8 ? encodeSmall(type, value) : encode16(value, mantissaBits(type));
 }
 
-//===- Bytes --------------------------------------------------------------------------------------===//
+//===- Bytes ----------------------------------------------------------------------------------===//
 
 int64_t wrapTo(IntegerType type, int64_t value) {
   unsigned width = type.getWidth();

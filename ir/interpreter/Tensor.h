@@ -1,10 +1,11 @@
-//===- Tensor.h - Typed tensors in host memory -----------------------------------------*- C++ -*-===//
+//===- Tensor.h - Typed tensors in host memory --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The values of the reference interpreter: logical row-major order whatever layout a type names. Floats of every
-// format are held as double, so that a reference may carry more digits than the format, and NaNs with the bits that they
-// have there; integers as int64, unsigned ones by their value and bools as 0 or 1.
-//===----------------------------------------------------------------------------------------------===//
+// The values of the reference interpreter: logical row-major order whatever layout a type names.
+// Floats of every format are held as double, so that a reference may carry more digits than the
+// format, and NaNs with the bits that they have there; integers as int64, unsigned ones by their
+// value and bools as 0 or 1.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERPRETER_TENSOR_H
 #define DLC_IR_INTERPRETER_TENSOR_H
 
@@ -23,7 +24,8 @@ public:
   Tensor() = default;
   /// All elements 0. `elementType` is one that dl tensors may have.
   Tensor(mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
-  /// From the elements in their own format, little-endian; `bytes` has exactly as many as they take.
+  /// From the elements in their own format, little-endian; `bytes` has exactly as many as they
+  /// take.
   static Tensor fromBytes(mlir::Type elementType, llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<char> bytes);
 
@@ -59,7 +61,8 @@ private:
 
 /// Bytes that one element takes in memory: 1 for bools and for types of less than 8 bits.
 int64_t elementBytes(mlir::Type elementType);
-/// `value` rounded to nearest even in the float format `type`: denormals kept, overflow to infinity, if it has one.
+/// `value` rounded to nearest even in the float format `type`: denormals kept, overflow to
+/// infinity, if it has one.
 double roundTo(mlir::Type type, double value);
 /// The bits of `value`, which the format has; a NaN gives those that it was made of by floatOfBits.
 uint64_t bitsOf(mlir::FloatType type, double value);

@@ -1,6 +1,6 @@
-//===- TensorReader.cpp - Reads a tensor at affine functions of loop indices -----------*- C++ -*-===//
+//===- TensorReader.cpp - Reads a tensor at affine functions of loop indices --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/TensorReader.h"
 
 #include "ir/scalar/Scalar.h"
@@ -181,7 +181,8 @@ void TensorReader::setTerms(const Indices &indices, int64_t count) {
   }
 }
 
-/// Evaluates the index of each place for one term. Slow, and rare: no op whose accesses mix the two is hot.
+/// Evaluates the index of each place for one term. Slow, and rare: no op whose accesses mix the two
+/// is hot.
 void TensorReader::evaluateMixed(int64_t term) {
   Indices all = *parallel;
   if (reduction)

@@ -1,10 +1,11 @@
-//===- TensorReader.h - Reads a tensor at affine functions of loop indices -------------*- C++ -*-===//
+//===- TensorReader.h - Reads a tensor at affine functions of loop indices ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An access of a loop nest, prepared for blocks: the address of an element is a part that depends on the place of the
-// result plus, for most accesses, a part that depends on the term alone. The first is computed once a block, the second
-// once a chunk of terms, so that a read costs one addition.
-//===----------------------------------------------------------------------------------------------===//
+// An access of a loop nest, prepared for blocks: the address of an element is a part that depends
+// on the place of the result plus, for most accesses, a part that depends on the term alone. The
+// first is computed once a block, the second once a chunk of terms, so that a read costs one
+// addition.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERPRETER_TENSORREADER_H
 #define DLC_IR_INTERPRETER_TENSORREADER_H
 
@@ -24,7 +25,8 @@ void unravel(int64_t first, int64_t count, llvm::ArrayRef<int64_t> extents, Indi
 
 class TensorReader {
 public:
-  /// `numParallel` loops of the access are parallel, the others reduce. `tensor` outlives the reader.
+  /// `numParallel` loops of the access are parallel, the others reduce. `tensor` outlives the
+  /// reader.
   TensorReader(const Access &access, const Tensor &tensor, unsigned numParallel,
                llvm::ArrayRef<int64_t> symbols);
 
@@ -55,7 +57,8 @@ private:
   int64_t intFill = 0;
   unsigned unsignedWidth = 0; // of the values of an unsigned type while they are computed; else 0
   llvm::SmallVector<int64_t, 4> sizes, strides;
-  /// The index in each dim of the tensor: placePart + termPart, or where `mixed` is not empty that of both.
+  /// The index in each dim of the tensor: placePart + termPart, or where `mixed` is not empty that
+  /// of both.
   llvm::SmallVector<mlir::AffineExpr, 4> placePart, termPart, mixed;
 
   int64_t places = 0;

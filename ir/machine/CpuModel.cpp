@@ -1,6 +1,6 @@
-//===- CpuModel.cpp - What estimates of kernels know of a CPU --------------------------*- C++ -*-===//
+//===- CpuModel.cpp - What estimates of kernels know of a CPU -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/machine/CpuModel.h"
 
 namespace dlc {

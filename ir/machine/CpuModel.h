@@ -1,4 +1,4 @@
-//===- CpuModel.h - What estimates of kernels know of a CPU ----------------------------*- C++ -*-===//
+//===- CpuModel.h - What estimates of kernels know of a CPU -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_MACHINE_CPUMODEL_H
 #define DLC_IR_MACHINE_CPUMODEL_H
@@ -37,8 +37,9 @@ struct CpuModel {
 };
 
 /// An AMD EPYC with AVX-512 VNNI, fitted to what `dlc bench --profile` said of the kernels of
-/// resnet20 and of products of 2048 x 2048; rounding and scaling anew to twelve linear layers (docs/compression.md says
-/// how well). Those of depthwise convolutions and of a launch are guesses.
+/// resnet20 and of products of 2048 x 2048; rounding and scaling anew to twelve linear layers
+/// (docs/compression.md says how well). Those of depthwise convolutions and of a launch are
+/// guesses.
 extern const CpuModel kAvx512Vnni;
 
 } // namespace dlc

@@ -1,9 +1,9 @@
-//===- GpuModel.h - What is known of the GPUs that kernels run on ----------------------*- C++ -*-===//
+//===- GpuModel.h - What is known of the GPUs that kernels run on -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One description for every choice between kernels, the compiler's and the runtime's. It needs
 // nothing but the language: the runtime includes it, too.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_MACHINE_GPUMODEL_H
 #define DLC_IR_MACHINE_GPUMODEL_H
 
@@ -11,18 +11,21 @@
 
 namespace dlc {
 
-/// How fast one multiprocessor runs a kernel that multiplies slabs out of a ring of stages in shared memory.
+/// How fast one multiprocessor runs a kernel that multiplies slabs out of a ring of stages in
+/// shared memory.
 struct RingRates {
-  double
-      products; ///< multiply-adds a clock: of floats, or on tensor cores of 16-bit elements (of bytes twice as many)
-  double bytes; ///< bytes a clock that arrive from L2 while all multiprocessors ask for them
+  /// Multiply-adds a clock: of floats, or on tensor cores of 16-bit elements (of bytes twice as
+  /// many)
+  double products;
+  double bytes;   ///< bytes a clock that arrive from L2 while all multiprocessors ask for them
   double latency; ///< clocks from the issue of a copy to its data
   double ends;    ///< clocks of a tile before its first product and after its last
   double total;   ///< clocks of the way of one total to its result
   double
       shortTurn; ///< times as long where less than 64 columns of totals are on their way in a turn
-  double
-      exchange; ///< bytes of totals a clock, between blocks that share a tile: by memory, of wgmma within a cluster
+  /// Bytes of totals a clock, between blocks that share a tile: by memory, of wgmma within a
+  /// cluster
+  double exchange;
   double meeting;   ///< clocks in which blocks that share a tile meet
   double leastPart; ///< clocks of reading the totals of one block at least
 };
@@ -31,8 +34,8 @@ struct RingRates {
 struct StepRates {
   double bytes;    ///< a clock, from L2
   double products; ///< multiply-adds a clock whose operands lie in shared memory
-  double
-      meeting; ///< clocks from the last store of a block to the first load of another after a barrier of the grid
+  /// Clocks from the last store of a block to the first load of another after a barrier of the grid
+  double meeting;
   double arrival; ///< clocks that each block adds to that
   // On tensor cores; modelled on all GPUs.
   double tensorProducts; ///< multiply-adds a clock of 16-bit elements
@@ -257,11 +260,11 @@ inline constexpr GpuModel kAmpere =
     modelledGpu(80, "A100", 108, 160 << 10, 2048, 1.41, 1024, 64, 1555);
 
 /// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles
-/// (`tools/scripts/bench tiles` fits them anew), but for `wgmma.shortTurn`: 100352 x 256 x 64 took 39 us
-/// in tiles of 256 columns, 32 a turn, and 32 us in tiles of 128. `wgmma.exchange` and `wgmma.meeting` are modelled: of
-/// another's shared memory a multiprocessor reads some 2.7 TB/s / 132, and a barrier of a cluster takes some 250 clocks.
-/// `memoryBytes` was measured, `library` is fitted to five
-/// measured products (`tools/scripts/bench kernels`). The rest is modelled.
+/// (`tools/scripts/bench tiles` fits them anew), but for `wgmma.shortTurn`: 100352 x 256 x 64 took
+/// 39 us in tiles of 256 columns, 32 a turn, and 32 us in tiles of 128. `wgmma.exchange` and
+/// `wgmma.meeting` are modelled: of another's shared memory a multiprocessor reads some 2.7 TB/s /
+/// 132, and a barrier of a cluster takes some 250 clocks. `memoryBytes` was measured, `library` is
+/// fitted to five measured products (`tools/scripts/bench kernels`). The rest is modelled.
 inline constexpr GpuModel kHopper = {.architecture = 90,
                                      .name = "H100 SXM",
                                      .source = "tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv",

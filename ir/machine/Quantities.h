@@ -1,12 +1,12 @@
-//===- Quantities.h - Sizes of memory and rates of processors --------------------------*- C++ -*-===//
+//===- Quantities.h - Sizes of memory and rates of processors -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_MACHINE_QUANTITIES_H
 #define DLC_IR_MACHINE_QUANTITIES_H
 
 namespace dlc {
 
-/// A rate of a processor, such as bytes, multiply-adds or elements per nanosecond. Dividing an amount
-/// by a rate gives nanoseconds.
+/// A rate of a processor, such as bytes, multiply-adds or elements per nanosecond. Dividing an
+/// amount by a rate gives nanoseconds.
 struct Rate {
   double perNanosecond;
 };

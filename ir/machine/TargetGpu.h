@@ -1,4 +1,4 @@
-//===- TargetGpu.h - The GPU that a module is compiled for -----------------------------*- C++ -*-===//
+//===- TargetGpu.h - The GPU that a module is compiled for --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_MACHINE_TARGETGPU_H
 #define DLC_IR_MACHINE_TARGETGPU_H

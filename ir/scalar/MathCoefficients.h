@@ -1,9 +1,9 @@
-//===- MathCoefficients.h - Polynomials of the math expansion ---------------------------*- C++ -*-===//
+//===- MathCoefficients.h - Polynomials of the math expansion -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Printed by tools/scripts/math-coefficients; do not edit. Low orders first. The error is of the approximation
-// alone, in units of the last place of a result in [1, 2).
-//===----------------------------------------------------------------------------------------------===//
+// Printed by tools/scripts/math-coefficients; do not edit. Low orders first. The error is of the
+// approximation alone, in units of the last place of a result in [1, 2).
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_SCALAR_MATHCOEFFICIENTS_H
 #define DLC_IR_SCALAR_MATHCOEFFICIENTS_H
 

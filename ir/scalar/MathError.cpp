@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   erf   odd polynomial below 1, else 1 - erfc(x)
-//   erfc  1 - erf(x) below 0.625, else e^(-x^2) times a polynomial; x^2 in two parts, so that e^(-x^2) keeps all digits
-//   gelu  max(x, 0) - |x| P(-|x|), where P, the normal distribution function, is a power of two whose
-//         exponent is a polynomial
-//===----------------------------------------------------------------------------------------------===//
+//   erfc  1 - erf(x) below 0.625, else e^(-x^2) times a polynomial; x^2 in two parts, so that
+//         e^(-x^2) keeps all digits
+//   gelu  max(x, 0) - |x| P(-|x|), where P, the normal distribution function, is a power of two
+//         whose exponent is a polynomial
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpander.h"
 
 #include <numbers>

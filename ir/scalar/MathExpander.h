@@ -1,8 +1,9 @@
-//===- MathExpander.h - Builds functions out of arithmetic -----------------------------*- C++ -*-===//
+//===- MathExpander.h - Builds functions out of arithmetic --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the parts of the expansion share: one file for each family of functions. Only they include this.
-//===----------------------------------------------------------------------------------------------===//
+// What the parts of the expansion share: one file for each family of functions. Only they include
+// this.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_SCALAR_MATHEXPANDER_H
 #define DLC_IR_SCALAR_MATHEXPANDER_H
 
@@ -146,8 +147,8 @@ private:
     return sum;
   }
   /// 2^n for an integer n in the range of normal exponents. Only the lowest bits of n count: what
-  /// `format.magic` adds is not among them, nor is half of it. (The shift comes first, because it and
-  /// the addition are one instruction on a GPU.)
+  /// `format.magic` adds is not among them, nor is half of it. (The shift comes first, because it
+  /// and the addition are one instruction on a GPU.)
   Value powerOfTwo(Value n) {
     int64_t bias = (int64_t(1) << (format.bits - format.mantissa - 2)) - 1;
     return asFloat(make<arith::AddIOp>(make<arith::ShLIOp>(n, integer(format.mantissa)),
@@ -171,11 +172,13 @@ private:
   Value polynomial(const double (&ofSingle)[M], const double (&ofDouble)[N], Value x) {
     return isSingle ? polynomial(ArrayRef(ofSingle), x) : polynomial(ArrayRef(ofDouble), x);
   }
-  /// `fast`, but what `slow` builds in the lanes where `isSlow` is true; that is skipped where no lane needs it.
+  /// `fast`, but what `slow` builds in the lanes where `isSlow` is true; that is skipped where no
+  /// lane needs it.
   template <size_t N>
   SmallVector<Value, N> unlessAny(Value isSlow, std::array<Value, N> fast,
                                   llvm::function_ref<std::array<Value, N>()> slow);
-  /// x = 2^k m with m in [sqrt(1/2), sqrt(2)): k as an integer and as a float, and f = m - 1, exact.
+  /// x = 2^k m with m in [sqrt(1/2), sqrt(2)): k as an integer and as a float, and f = m - 1,
+  /// exact.
   struct Split {
     Value exponent, k, f;
   };

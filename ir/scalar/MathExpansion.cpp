@@ -1,20 +1,21 @@
-//===- MathExpansion.cpp - Functions of math as arithmetic -----------------------------*- C++ -*-===//
+//===- MathExpansion.cpp - Functions of math as arithmetic --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function reduces its argument, evaluates a polynomial (MathCoefficients.h) and undoes the reduction: see the file of
-// its family. Branches are selects, since lanes of a vector differ; only what is rare and long stands under a condition.
+// Each function reduces its argument, evaluates a polynomial (MathCoefficients.h) and undoes the
+// reduction: see the file of its family. Branches are selects, since lanes of a vector differ; only
+// what is rare and long stands under a condition.
 //
 // Largest error in units of the last place; gelu and sigmoid, which are composites, have units of
-// max(|y|, |x| 2^-10). The inputs of exp to erf, of gelu and of sigmoid are all 2^32 in single precision
-// (tools/scripts/math-ulp), those of the others every 1021st; in double precision a million samples;
-// pairs in both.
+// max(|y|, |x| 2^-10). The inputs of exp to erf, of gelu and of sigmoid are all 2^32 in single
+// precision (tools/scripts/math-ulp), those of the others every 1021st; in double precision a
+// million samples; pairs in both.
 //            exp   exp2  expm1 log   log2  log10 log1p tanh  erf   erfc  gelu  sigmoid
 //   single   0.90  0.92  1.07  0.83  0.78  0.67  1.37  1.51  1.07  1.45  3.12  2.18
 //   double   0.84  0.91  1.03  0.83  0.90  0.73  1.34  1.48  0.98  1.45  15.8  1.97
 //            sin   cos   tan   asin  acos  atan  atan2 pow   fmod
 //   single   0.78  0.77  0.99  0.62  0.56  1.01  1.38  1.21  0
 //   double   0.77  0.77  0.90  0.59  0.59  1.20  1.39  1.19  0
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpansion.h"
 
 #include "ir/scalar/MathExpander.h"

@@ -1,4 +1,4 @@
-//===- MathExpansion.h - Functions of math as arithmetic -------------------------------*- C++ -*-===//
+//===- MathExpansion.h - Functions of math as arithmetic ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both targets compute these functions by the same arithmetic, so that neither depends on a math
@@ -9,7 +9,7 @@
 // (the sign of zero kept by tanh and erf), denormals are neither flushed on the way in nor on the
 // way out. The largest errors, measured by test/numeric/math-ulp over all 2^32 inputs for f32,
 // stand in MathExpansion.cpp.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_SCALAR_MATHEXPANSION_H
 #define DLC_IR_SCALAR_MATHEXPANSION_H
 
@@ -37,7 +37,8 @@ llvm::StringRef mathFunctionName(MathFunction function);
 /// How many arguments it takes, all of the type of the result.
 unsigned numArguments(MathFunction function);
 
-/// Appends the arithmetic of `function` on `arguments`, of type f32, f64 (ipow: integers) or a vector of one of them.
+/// Appends the arithmetic of `function` on `arguments`, of type f32, f64 (ipow: integers) or a
+/// vector of one of them.
 mlir::Value expandMath(mlir::OpBuilder &builder, mlir::Location loc, MathFunction function,
                        mlir::ValueRange arguments);
 

@@ -1,11 +1,11 @@
 //===- MathExponential.cpp - e^x and its relatives as arithmetic -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   exp, exp2, expm1  additive, after Cody and Waite: x = n ln 2 + r with ln 2 in two parts; 2^n goes in by two factors,
-//                     so that results overflow and underflow as they should
+//   exp, exp2, expm1  additive, after Cody and Waite: x = n ln 2 + r with ln 2 in two parts; 2^n
+//                     goes in by two factors, so that results overflow and underflow as they should
 //   tanh              odd polynomial below 0.5625, else 1 - 2 / (e^2x + 1)
 //   sigmoid           1 / (1 + e^-x), x bounded
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpander.h"
 
 #include <numbers>

@@ -1,8 +1,9 @@
 //===- MathLogarithm.cpp - Logarithms as arithmetic --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Multiplicative: x = 2^k m with m around 1; denormals are scaled up first. log(m) = f + rest with f = m - 1 exact.
-//===----------------------------------------------------------------------------------------------===//
+// Multiplicative: x = 2^k m with m around 1; denormals are scaled up first. log(m) = f + rest with
+// f = m - 1 exact.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpander.h"
 
 namespace dlc {
@@ -72,7 +73,8 @@ Value Expander::log10(Value x) {
 }
 
 Value Expander::log1p(Value x) {
-  // 1 + x = u + lost, exactly. What is lost goes into f, which belongs to m = u / 2^k; beyond 2^100 it does not matter.
+  // 1 + x = u + lost, exactly. What is lost goes into f, which belongs to m = u / 2^k; beyond 2^100
+  // it does not matter.
   Sum sum = twoSum(number(1.0), x);
   Split part = split(sum.high);
   Value shift = make<arith::SubIOp>(integer(0), make<arith::MinSIOp>(part.exponent, integer(100)));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   pow   e^(y log x) with log x, and its product with y, to about twice the digits
-//   fmod  x - trunc(x / y) y, which is exact while the quotient has fewer digits than a number; before that, multiples of
-//         y scaled up by powers of 2 go, as many digits at a time
+//   fmod  x - trunc(x / y) y, which is exact while the quotient has fewer digits than a number;
+//         before that, multiples of y scaled up by powers of 2 go, as many digits at a time
 //   ipow  squares, bit by bit of the exponent
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpander.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,7 +28,8 @@ Value Expander::pow(Value x, Value y) {
   Value rest = select(either(isLow, isHigh), zero, power.low);
   Value result = scale(add(one, fma(rest, add(one, h), h)), n);
 
-  // Whether y is a whole number, and an odd one: beyond the mantissa all numbers are even, and so is infinity.
+  // Whether y is a whole number, and an odd one: beyond the mantissa all numbers are even, and so
+  // is infinity.
   Value isWhole = equal(trunc(y), y), half = mul(y, number(0.5));
   Value isOdd = both(isWhole, compare(arith::CmpFPredicate::UNE, trunc(half), half));
   Value signedResult = select(isWhole, select(isOdd, neg(result), result), nan());

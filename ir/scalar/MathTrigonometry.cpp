@@ -1,11 +1,13 @@
 //===- MathTrigonometry.cpp - Angles as arithmetic ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   sin, cos, tan  x = n pi/2 + r with r in two parts. Up to kNear, pi/2 in three parts (Cody and Waite); beyond, after
-//                  Payne and Hanek, x times the digits of 2/pi, of which whole multiples of 4 fall out
+//   sin, cos, tan  x = n pi/2 + r with r in two parts. Up to kNear, pi/2 in three parts (Cody and
+//                  Waite); beyond, after Payne and Hanek, x times the digits of 2/pi, of which
+//                  whole multiples of 4 fall out
 //   asin, acos     odd polynomial below 1/2, else by the angle of sqrt((1 - x) / 2)
-//   atan, atan2    the smaller of |x| and |y| over the larger; above sqrt(2) - 1, pi/4 and the angle of what is left
-//===----------------------------------------------------------------------------------------------===//
+//   atan, atan2    the smaller of |x| and |y| over the larger; above sqrt(2) - 1, pi/4 and the
+//                  angle of what is left
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpander.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -40,10 +42,10 @@ SmallVector<Value, N> Expander::unlessAny(Value isSlow, std::array<Value, N> fas
 template SmallVector<Value, 1> Expander::unlessAny<1>(Value, std::array<Value, 1>,
                                                       llvm::function_ref<std::array<Value, 1>()>);
 
-//===- Reduction ------------------------------------------------------------------------------------===//
+//===- Reduction ------------------------------------------------------------------------------===//
 
-/// Sums of parts of an angle in quarter turns, all of which lie within -2 and 2: the quadrant and what is left, in turns of
-/// pi / 2, in two parts.
+/// Sums of parts of an angle in quarter turns, all of which lie within -2 and 2: the quadrant and
+/// what is left, in turns of pi / 2, in two parts.
 std::array<Value, 3> Expander::reduceLargeSingle(Value x) {
   // A number of single precision times 28 bits is exact in double precision.
   Type wide = builder.getF64Type();
@@ -72,7 +74,8 @@ std::array<Value, 3> Expander::reduceLargeSingle(Value x) {
 }
 
 std::array<Value, 3> Expander::reduceLargeDouble(Value x) {
-  // The window of 8 pieces from number `first` on: the ones before make whole multiples of 4, those behind too little.
+  // The window of 8 pieces from number `first` on: the ones before make whole multiples of 4, those
+  // behind too little.
   constexpr int64_t kWidth = 26, kWindow = 8;
   Value exponent =
       make<arith::AndIOp>(make<arith::ShRSIOp>(asInt(x), integer(format.mantissa)), integer(0x7ff));
@@ -138,7 +141,7 @@ Expander::Angle Expander::reduceAngle(Value x) {
   return {chosen[0], chosen[1], chosen[2]};
 }
 
-//===- sin, cos, tan --------------------------------------------------------------------------------===//
+//===- sin, cos, tan --------------------------------------------------------------------------===//
 
 Expander::Sum Expander::sinOf(const Angle &angle) {
   Value r = angle.high, square = mul(r, r);
@@ -191,7 +194,7 @@ Value Expander::tan(Value x) {
   return select(less(abs(x), infinity()), result, nan());
 }
 
-//===- Inverses -------------------------------------------------------------------------------------===//
+//===- Inverses -------------------------------------------------------------------------------===//
 
 /// (asin(x) - x) / x of a square.
 Value Expander::asinRest(Value square) {

@@ -1,4 +1,4 @@
-//===- Philox.h - Random bits of a counter ---------------------------------------------*- C++ -*-===//
+//===- Philox.h - Random bits of a counter ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_SCALAR_PHILOX_H
 #define DLC_IR_SCALAR_PHILOX_H

@@ -1,6 +1,6 @@
-//===- Scalar.cpp - Expressions that build arith and math ops --------------------------*- C++ -*-===//
+//===- Scalar.cpp - Expressions that build arith and math ops -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/Scalar.h"
 
 #include "ir/interfaces/LoopNest.h"
@@ -81,7 +81,8 @@ Scalar Scalar::allOnes() const {
   return kind == ScalarKind::signedInt ? constant(-1.0) : highest();
 }
 
-/// A float as an integer. The IR leaves values beyond the range undefined, so they never reach its conversion.
+/// A float as an integer. The IR leaves values beyond the range undefined, so they never reach its
+/// conversion.
 Scalar Scalar::saturatedTo(Type target, ScalarKind targetKind) const {
   bool isSigned = targetKind == ScalarKind::signedInt;
   unsigned width = target.getIntOrFloatBitWidth();
@@ -101,7 +102,8 @@ Scalar Scalar::saturatedTo(Type target, ScalarKind targetKind) const {
   return select(isHigh, result.highest(), select(isLow, result.lowest(), result));
 }
 
-/// `value` narrowed to `type`: what it was widened from, where that has the type, so that a NaN keeps its bits.
+/// `value` narrowed to `type`: what it was widened from, where that has the type, so that a NaN
+/// keeps its bits.
 static Value narrowed(OpBuilder &builder, Location loc, Type type, Value value) {
   if (auto wide = value.getDefiningOp<arith::ExtFOp>(); wide && wide.getIn().getType() == type)
     return wide.getIn();
@@ -320,7 +322,7 @@ Scalar ceil(Scalar a) { return a.with(whole<math::CeilOp>(*a.builder, a.loc, a.h
 Scalar trunc(Scalar a) { return a.with(whole<math::TruncOp>(*a.builder, a.loc, a.held)); }
 Scalar round(Scalar a) { return a.with(whole<math::RoundEvenOp>(*a.builder, a.loc, a.held)); }
 
-//===- Powers, quotients, remainders ----------------------------------------------------------------===//
+//===- Powers, quotients, remainders ----------------------------------------------------------===//
 
 Scalar pow(Scalar a, Scalar b) {
   if (a.isFloat())
@@ -329,12 +331,14 @@ Scalar pow(Scalar a, Scalar b) {
     return a.with(math::IPowIOp::create(*a.builder, a.loc, a.held, b.held));
   Type type = a.elementType();
   if (type.isInteger(64)) {
-    // Powers of odd numbers repeat after 2^62 of them, of even ones nothing is left by then: a signed exponent serves.
+    // Powers of odd numbers repeat after 2^62 of them, of even ones nothing is left by then: a
+    // signed exponent serves.
     Scalar end = b.constant(0x1p62);
     Scalar exponent = select(b < end, b, (b & (end - 1.0)) + end);
     return a.with(math::IPowIOp::create(*a.builder, a.loc, a.held, exponent.held));
   }
-  // The low bits of a power depend on the low bits of its base alone, so a wider signed type serves.
+  // The low bits of a power depend on the low bits of its base alone, so a wider signed type
+  // serves.
   Type wide = a.builder->getIntegerType(2 * type.getIntOrFloatBitWidth());
   auto widened = [&](Scalar x) { return x.convertTo(wide, ScalarKind::signedInt); };
   return pow(widened(a), widened(b)).convertTo(type, a.kind);
@@ -400,7 +404,8 @@ Scalar divFloor(Scalar a, Scalar b) {
     Scalar quotient = divTrunc(a, b);
     return select(isAbove(rest, b), quotient - 1.0, quotient);
   }
-  // (a - rest) / b is a whole number but for its rounding. Of 0 the sign is that of a / b, and so is what b = 0 gives.
+  // (a - rest) / b is a whole number but for its rounding. Of 0 the sign is that of a / b, and so
+  // is what b = 0 gives.
   Scalar plain = a / b, exact = (a - rest) / b;
   exact = select(isAbove(rest, b), exact - 1.0, exact);
   Scalar whole = floor(exact);

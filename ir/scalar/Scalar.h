@@ -1,11 +1,11 @@
-//===- Scalar.h - Expressions that build arith and math ops ----------------------------*- C++ -*-===//
+//===- Scalar.h - Expressions that build arith and math ops -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The language in which an op's record says what it computes: `0.5 * x * (1.0 + erf(x * c))` on Scalars appends
-// arith and math ops. A Scalar holds a scalar or a vector and knows how its element type is to be read (float,
-// signed, unsigned, bool), so that one body serves all dtypes and both targets. ScalarOps.def is the closed list
-// of the ops that bodies may produce.
-//===----------------------------------------------------------------------------------------------===//
+// The language in which an op's record says what it computes: `0.5 * x * (1.0 + erf(x * c))` on
+// Scalars appends arith and math ops. A Scalar holds a scalar or a vector and knows how its element
+// type is to be read (float, signed, unsigned, bool), so that one body serves all dtypes and both
+// targets. ScalarOps.def is the closed list of the ops that bodies may produce.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_SCALAR_SCALAR_H
 #define DLC_IR_SCALAR_SCALAR_H
 
@@ -37,18 +37,21 @@ public:
   /// The largest or smallest value of this type: +inf, -inf for floats.
   Scalar highest() const;
   Scalar lowest() const;
-  /// Converts as PyTorch's `to`: floats to integers truncate, anything to bool compares with zero. Where PyTorch leaves
-  /// it open, beyond the range of an integer type, floats saturate; NaN gives 0. `target` is a compute type.
+  /// Converts as PyTorch's `to`: floats to integers truncate, anything to bool compares with zero.
+  /// Where PyTorch leaves it open, beyond the range of an integer type, floats saturate; NaN gives
+  /// 0. `target` is a compute type.
   Scalar convertTo(mlir::Type target, ScalarKind targetKind) const;
 
   /// This value as a truth: different from zero.
   Scalar toBool() const;
   /// Each bit set: -1 of signed integers, true of bools.
   Scalar allOnes() const;
-  /// What a tensor of `elementType` would hold of this value, in its compute type: 16-bit floats round.
+  /// What a tensor of `elementType` would hold of this value, in its compute type: 16-bit floats
+  /// round.
   Scalar castTo(mlir::Type elementType) const;
-  /// The bits of this value, an element of `from`, as one of `to`, in its compute type. Both take the same number of bytes, and
-  /// a multiple of 8 bits where they are no bools; a bool is a byte, of which all but 0 is true.
+  /// The bits of this value, an element of `from`, as one of `to`, in its compute type. Both take
+  /// the same number of bytes, and a multiple of 8 bits where they are no bools; a bool is a byte,
+  /// of which all but 0 is true.
   Scalar reinterpretedAs(mlir::Type from, mlir::Type to) const;
 
   /// Sum and product of bools are `or` and `and`, as in PyTorch.
@@ -93,8 +96,8 @@ public:
   friend Scalar atan2(Scalar y, Scalar x);
   /// a to the power of b. Integers wrap; of a negative b, the reciprocal rounded to zero.
   friend Scalar pow(Scalar a, Scalar b);
-  /// Division and remainder, the quotient rounded to zero, or down (PyTorch's floor_divide and remainder). Integers by 0:
-  /// quotient 0, remainder a; the lowest by -1 wraps.
+  /// Division and remainder, the quotient rounded to zero, or down (PyTorch's floor_divide and
+  /// remainder). Integers by 0: quotient 0, remainder a; the lowest by -1 wraps.
   friend Scalar divTrunc(Scalar a, Scalar b);
   friend Scalar remTrunc(Scalar a, Scalar b);
   friend Scalar divFloor(Scalar a, Scalar b);

@@ -1,6 +1,6 @@
-//===- ScalarFunctions.cpp - Functions that upstream's math dialect lacks --------------*- C++ -*-===//
+//===- ScalarFunctions.cpp - Functions that upstream's math dialect lacks -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/IR/Builders.h"

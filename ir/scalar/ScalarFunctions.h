@@ -1,4 +1,4 @@
-//===- ScalarFunctions.h - Functions that upstream's math dialect lacks ----------------*- C++ -*-===//
+//===- ScalarFunctions.h - Functions that upstream's math dialect lacks -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_SCALAR_SCALARFUNCTIONS_H
 #define DLC_IR_SCALAR_SCALARFUNCTIONS_H

@@ -1,8 +1,9 @@
-//===- ScalarFunctions.td - Functions of one number that upstream's math dialect lacks ----------===//
+//===- ScalarFunctions.td - Functions of one number that upstream's math dialect lacks --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function is here, and not a formula of others, where one expansion (MathExpansion.cpp) is shorter
-// or more exact than the formula. The interpreter computes it in double precision by the formula.
+// A function is here, and not a formula of others, where one expansion (MathExpansion.cpp) is
+// shorter or more exact than the formula. The interpreter computes it in double precision by the
+// formula.
 #ifndef DLC_IR_SCALAR_SCALARFUNCTIONS_TD
 #define DLC_IR_SCALAR_SCALARFUNCTIONS_TD
 

@@ -1,6 +1,6 @@
-//===- SmallFloats.cpp - Floats of 8 and 4 bits as arithmetic --------------------------*- C++ -*-===//
+//===- SmallFloats.cpp - Floats of 8 and 4 bits as arithmetic -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/SmallFloats.h"
 
 #include "ir/scalar/Scalar.h"
@@ -95,7 +95,8 @@ public:
   Value floatOf(Value a) const {
     return arith::BitcastOp::create(builder, loc, shaped(builder.getF32Type()), a);
   }
-  /// An f64 as the f32 that is odd where it is not exact: rounded further down it gives what rounding the f64 would.
+  /// An f64 as the f32 that is odd where it is not exact: rounded further down it gives what
+  /// rounding the f64 would.
   Value roundedToOdd(Value wide) const {
     Value narrow = arith::TruncFOp::create(builder, loc, shaped(builder.getF32Type()), wide);
     Value back = arith::ExtFOp::create(builder, loc, wide.getType(), narrow);
@@ -130,7 +131,8 @@ Value decodeSmallFloat(OpBuilder &builder, Location loc, Value bits, FloatType t
     return a.floatOf(a.select(a.isEqual(code, format.nan), nan, power));
   }
   Value magnitude = a.bitAnd(code, format.sign() - 1);
-  // An f32 has the same fields, but for the bias; denormals get the least normal exponent, whose implicit bit goes off again.
+  // An f32 has the same fields, but for the bias; denormals get the least normal exponent, whose
+  // implicit bit goes off again.
   int shift = 23 - format.mantissa, rebias = 127 - format.bias;
   Value moved = a.shiftLeft(magnitude, shift);
   Value normal = a.add(moved, a.integer(int64_t(rebias) << 23));
@@ -169,7 +171,8 @@ Value encodeSmallFloat(OpBuilder &builder, Location loc, Value value, FloatType 
     return narrow(a.select(isNaN, a.integer(format.nan), rounded));
   }
   int shift = 23 - format.mantissa, rebias = 127 - format.bias;
-  // Half of the last place that stays, less one where it is even: ties go to even. A carry moves into the exponent.
+  // Half of the last place that stays, less one where it is even: ties go to even. A carry moves
+  // into the exponent.
   Value odd = a.bitAnd(a.shiftRight(magnitude, shift), 1);
   Value half = a.add(a.add(magnitude, a.integer((int64_t(1) << (shift - 1)) - 1)), odd);
   Value normal = a.sub(a.shiftRight(half, shift), a.integer(int64_t(rebias) << format.mantissa));
@@ -209,8 +212,8 @@ Value bitsOfSmallFloat(OpBuilder &builder, Location loc, Value value, FloatType 
   return bitsAs(builder, loc, a.shaped(builder.getI8Type()), narrow.value());
 }
 
-/// A value of a small float lives between what makes it (arith.truncf of a wide one, arith.bitcast of a byte) and what takes it
-/// (arith.extf, arith.bitcast).
+/// A value of a small float lives between what makes it (arith.truncf of a wide one, arith.bitcast
+/// of a byte) and what takes it (arith.extf, arith.bitcast).
 static Value bitsOfMade(OpBuilder &builder, Location loc, Value small) {
   if (auto bits = small.getDefiningOp<arith::BitcastOp>())
     return bits.getIn();

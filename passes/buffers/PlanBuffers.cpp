@@ -1,6 +1,6 @@
-//===- PlanBuffers.cpp - Outputs get memory of their own; lifetimes are recorded -------*- C++ -*-===//
+//===- PlanBuffers.cpp - Outputs get memory of their own; lifetimes are recorded ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -134,8 +134,8 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   }
 }
 
-/// States get their new values when everything else is done. One that becomes the old value of another (as when two are
-/// exchanged) is copied out before the first is written.
+/// States get their new values when everything else is done. One that becomes the old value of
+/// another (as when two are exchanged) is copied out before the first is written.
 void PlanBuffers::writeStates(dlx::ProgramOp program) {
   Operation &ret = program.getBodyBlock().back();
   unsigned outputs = program.getOutputNames().size();

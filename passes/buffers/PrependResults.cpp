@@ -1,6 +1,6 @@
-//===- PrependResults.cpp - More results of a model, before its own --------------------*- C++ -*-===//
+//===- PrependResults.cpp - More results of a model, before its own -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/buffers/PrependResults.h"
 
 #include "mlir/IR/Builders.h"

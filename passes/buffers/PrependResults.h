@@ -1,4 +1,4 @@
-//===- PrependResults.h - More results of a model, before its own ----------------------*- C++ -*-===//
+//===- PrependResults.h - More results of a model, before its own -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_PASSES_PREPENDRESULTS_H
 #define DLC_PASSES_PREPENDRESULTS_H
@@ -9,8 +9,8 @@
 
 namespace dlc {
 
-/// Makes `values`, each with its name, outputs of the model, before those that it has. A function of
-/// one block.
+/// Makes `values`, each with its name, outputs of the model, before those that it has. A function
+/// of one block.
 void prependResults(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> values,
                     llvm::ArrayRef<std::string> names);
 

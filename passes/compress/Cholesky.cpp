@@ -1,6 +1,6 @@
-//===- Cholesky.cpp - Factors of symmetric positive definite matrices --------------------*- C++ -*-===//
+//===- Cholesky.cpp - Factors of symmetric positive definite matrices ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/Cholesky.h"
 
 #include <algorithm>
@@ -59,8 +59,8 @@ void invertTriangular(llvm::MutableArrayRef<double> lower, int64_t size) {
 }
 
 bool factorOfInverse(llvm::MutableArrayRef<double> matrix, int64_t size) {
-  // With J, which reverses the order of indices: J A J = L L^T gives A^-1 = (J L^-1 J)^T (J L^-1 J),
-  // where J L^-1 J is upper triangular.
+  // With J, which reverses the order of indices: J A J = L L^T gives A^-1 = (J L^-1 J)^T (J L^-1
+  // J), where J L^-1 J is upper triangular.
   auto reverse = [&] { std::reverse(matrix.begin(), matrix.end()); };
   for (int64_t i = 0; i < size; ++i) // the triangle that is read lies in the upper one then
     for (int64_t j = 0; j < i; ++j)

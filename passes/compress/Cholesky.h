@@ -1,8 +1,9 @@
-//===- Cholesky.h - Factors of symmetric positive definite matrices ----------------------*- C++ -*-===//
+//===- Cholesky.h - Factors of symmetric positive definite matrices -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Square matrices of f64, row-major and dense. The same numbers give the same bits on every machine.
-//===----------------------------------------------------------------------------------------------===//
+// Square matrices of f64, row-major and dense. The same numbers give the same bits on every
+// machine.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_CHOLESKY_H
 #define DLC_PASSES_COMPRESS_CHOLESKY_H
 
@@ -25,9 +26,9 @@ void invertTriangular(llvm::MutableArrayRef<double> lower, int64_t size);
 /// U^T U = matrix^-1, the Cholesky factor of the inverse. False as for factorCholesky.
 bool factorOfInverse(llvm::MutableArrayRef<double> matrix, int64_t size);
 
-/// The factor L of `moment`, x^T x in any unit, with `share` times the mean of its diagonal added to
-/// the diagonal (1 where that is 0); ten times as much, and so on, where rounding leaves that without
-/// one. `added` is what was added.
+/// The factor L of `moment`, x^T x in any unit, with `share` times the mean of its diagonal added
+/// to the diagonal (1 where that is 0); ten times as much, and so on, where rounding leaves that
+/// without one. `added` is what was added.
 std::vector<double> dampedFactor(llvm::ArrayRef<double> moment, int64_t size, double share,
                                  double &added);
 

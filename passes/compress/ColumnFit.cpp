@@ -1,6 +1,6 @@
-//===- ColumnFit.cpp - The other columns of a weight take over what some gave ------------*- C++ -*-===//
+//===- ColumnFit.cpp - The other columns of a weight take over what some gave -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/ColumnFit.h"
 
 #include "passes/compress/Cholesky.h"

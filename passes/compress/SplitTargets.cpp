@@ -1,6 +1,6 @@
-//===- SplitTargets.cpp - A module for each target -------------------------------------*- C++ -*-===//
+//===- SplitTargets.cpp - A module for each target ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/machine/TargetGpu.h"

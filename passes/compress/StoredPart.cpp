@@ -1,6 +1,6 @@
-//===- StoredPart.cpp - The tensors that take the place of a compressed weight ---------*- C++ -*-===//
+//===- StoredPart.cpp - The tensors that take the place of a compressed weight ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/StoredPart.h"
 
 using namespace mlir;

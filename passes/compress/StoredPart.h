@@ -1,4 +1,4 @@
-//===- StoredPart.h - The tensors that take the place of a compressed weight -----------*- C++ -*-===//
+//===- StoredPart.h - The tensors that take the place of a compressed weight --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_PASSES_COMPRESS_STOREDPART_H
 #define DLC_PASSES_COMPRESS_STOREDPART_H

@@ -1,6 +1,6 @@
-//===- BuildFusions.cpp - The plan as ops ----------------------------------------------*- C++ -*-===//
+//===- BuildFusions.cpp - The plan as ops -------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/composite/AttentionParts.h"

@@ -1,6 +1,6 @@
-//===- ConcatInPlace.cpp - Concatenations whose parts are written in place -------------*- C++ -*-===//
+//===- ConcatInPlace.cpp - Concatenations whose parts are written in place ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/shape/ConcatParts.h"
 #include "passes/fuse/FusionSteps.h"

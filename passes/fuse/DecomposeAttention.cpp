@@ -1,6 +1,6 @@
-//===- DecomposeAttention.cpp - Attention that no kernel of the target computes --------*- C++ -*-===//
+//===- DecomposeAttention.cpp - Attention that no kernel of the target computes -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"

@@ -1,6 +1,6 @@
-//===- FormFusions.cpp - Decide which ops share a kernel, and in which order kernels run -*- C++ -*-===//
+//===- FormFusions.cpp - Decide which ops share a kernel, and in which order kernels run ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Passes.h"
 #include "passes/fuse/FusionSteps.h"
 

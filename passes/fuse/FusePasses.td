@@ -31,14 +31,17 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::func::FuncOp"> {
 def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
   let summary = "Store the operands of integer products in as few bits as their numbers need";
   let description = [{
-    Products of quantized tensors are written in i32. Where both operands of one have numbers of 16 bits at most
-    (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: the first one to u8 with a zero point where 256 numbers are
-    enough, the second one to i8, or to u8 where it depends on weights alone, and either to i16 else: the types that CPUs
-    multiply. Fusion lets the operand's producer store that, and the product's kernel widen it. A product of the same numbers is the
-    same. Where a target multiplies floats of 8 bits as they are stored (ScheduleOracle), each operand of such a product gets a cast
-    of its own. Example: test/passes/outline/narrow-products.mlir.
+    Products of quantized tensors are written in i32. Where both operands of one have numbers of 16
+    bits at most (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: the first
+    one to u8 with a zero point where 256 numbers are enough, the second one to i8, or to u8 where
+    it depends on weights alone, and either to i16 else: the types that CPUs multiply. Fusion lets
+    the operand's producer store that, and the product's kernel widen it. A product of the same
+    numbers is the same. Where a target multiplies floats of 8 bits as they are stored
+    (ScheduleOracle), each operand of such a product gets a cast of its own. Example:
+    test/passes/outline/narrow-products.mlir.
     ```mlir
-    %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>     // x of -128 to 127
+    %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) ->
+        tensor<4x2xi32>     // x of -128 to 127
     // becomes
     %n = dl.cast %more {dtype = ui8} : (tensor<4x8xi32>) -> tensor<4x8xui8>           // of x + 128
     %c = dl.cast %n {dtype = i32} : (tensor<4x8xui8>) -> tensor<4x8xi32>
@@ -53,18 +56,22 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
 def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
   let summary = "Make one product of several with the same first factor";
   let description = [{
-    Products with weights (dl.linear, dl.matmul, a bias added) that read one tensor become one with the weights side by side, where
-    each is read by an attention or another op that reads a slice of the result as well: queries, keys and values. The weights are put
-    together at load. An elementwise reader would be part of the product's kernel: such products stay apart. Example:
+    Products with weights (dl.linear, dl.matmul, a bias added) that read one tensor become one with
+    the weights side by side, where each is read by an attention or another op that reads a slice of
+    the result as well: queries, keys and values. The weights are put together at load. An
+    elementwise reader would be part of the product's kernel: such products stay apart. Example:
     test/passes/fuse/merge-products.mlir.
     ```mlir
     %q = dl.linear %x, %wq : (tensor<9x64xf32>, tensor<64x64xf32>) -> tensor<9x64xf32>
     %k = dl.linear %x, %wk : (tensor<9x64xf32>, tensor<16x64xf32>) -> tensor<9x16xf32>
     // becomes
-    %w = dl.cat %wq, %wk {dim = 0 : i64} : (tensor<64x64xf32>, tensor<16x64xf32>) -> tensor<80x64xf32>
+    %w = dl.cat %wq, %wk {dim = 0 : i64} : (tensor<64x64xf32>, tensor<16x64xf32>) ->
+        tensor<80x64xf32>
     %y = dl.linear %x, %w : (tensor<9x64xf32>, tensor<80x64xf32>) -> tensor<9x80xf32>
-    %q = dl.slice %y {dim = 1 : i64, end = 64 : i64, start = 0 : i64} : (tensor<9x80xf32>) -> tensor<9x64xf32>
-    %k = dl.slice %y {dim = 1 : i64, end = 80 : i64, start = 64 : i64} : (tensor<9x80xf32>) -> tensor<9x16xf32>
+    %q = dl.slice %y {dim = 1 : i64, end = 64 : i64, start = 0 : i64} : (tensor<9x80xf32>) ->
+        tensor<9x64xf32>
+    %k = dl.slice %y {dim = 1 : i64, end = 80 : i64, start = 64 : i64} : (tensor<9x80xf32>) ->
+        tensor<9x16xf32>
     ```
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
@@ -122,7 +129,8 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   }];
   let options = [Option<"separate", "separate", "bool", "false",
                         "Give each op a fusion of its own, to compare with">];
-  let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">,
                     Statistic<"numPooled", "pooled", "Poolings that became part of a convolution">,
                     Statistic<"numReaders", "readers",

@@ -1,6 +1,6 @@
-//===- FusionPlan.cpp - Which ops share a kernel, and in which order kernels run -------*- C++ -*-===//
+//===- FusionPlan.cpp - Which ops share a kernel, and in which order kernels run ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/fuse/FusionPlan.h"
 
 #include "ir/analysis/view/ViewLayout.h"

@@ -1,11 +1,11 @@
-//===- FusionPlan.h - Which ops share a kernel, and in which order kernels run ---------*- C++ -*-===//
+//===- FusionPlan.h - Which ops share a kernel, and in which order kernels run ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The steps of form-fusions share this. Producers go into their consumers first; the plan is made
 // of the groups that this leaves. Later steps join two of them where no path leads from one to the
 // other through a third, and keep the plan in an order in which every group comes after what it
 // reads.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_FUSIONPLAN_H
 #define DLC_PASSES_FUSIONPLAN_H
 

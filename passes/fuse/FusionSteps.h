@@ -1,6 +1,6 @@
-//===- FusionSteps.h - The steps of form-fusions ---------------------------------------*- C++ -*-===//
+//===- FusionSteps.h - The steps of form-fusions ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_FUSIONSTEPS_H
 #define DLC_PASSES_FUSIONSTEPS_H
 

@@ -1,10 +1,10 @@
-//===- MergeProducts.cpp - One product for several with the same first factor ---------*- C++ -*-===//
+//===- MergeProducts.cpp - One product for several with the same first factor -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queries, keys and values of an attention are products of one tensor with three weights. Side by
 // side these weights are one, which is put together at load, and one launch reads the tensor once.
 // What read one of the products reads a slice.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
@@ -140,8 +140,8 @@ void MergeProducts::hoist(Value value, Operation *before) {
     hoist(operand, op);
 }
 
-/// The rows of all `matrices`; where two of each four of their numbers are stored, so are those of the
-/// result's.
+/// The rows of all `matrices`; where two of each four of their numbers are stored, so are those of
+/// the result's.
 static Value stackOf(ArrayRef<Value> matrices, dl::Builder &builder) {
   SmallVector<Value> values, places;
   for (Value matrix : matrices)

@@ -1,6 +1,6 @@
-//===- MultiOutputFusion.cpp - A value and what a map makes of it, by one kernel -------*- C++ -*-===//
+//===- MultiOutputFusion.cpp - A value and what a map makes of it, by one kernel ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/fuse/FusionSteps.h"
 
 using namespace mlir;

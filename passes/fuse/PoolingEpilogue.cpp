@@ -1,6 +1,6 @@
-//===- PoolingEpilogue.cpp - Pooling in the kernel of the convolution before it --------*- C++ -*-===//
+//===- PoolingEpilogue.cpp - Pooling in the kernel of the convolution before it -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/PooledProduct.h"
 #include "passes/Passes.h"
 #include "passes/fuse/FusionSteps.h"

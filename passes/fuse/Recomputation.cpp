@@ -1,6 +1,6 @@
-//===- Recomputation.cpp - Values that each of their readers computes ------------------*- C++ -*-===//
+//===- Recomputation.cpp - Values that each of their readers computes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CostModel.h"
 #include "ir/machine/EstimateMargins.h"
 #include "passes/fuse/FusionSteps.h"

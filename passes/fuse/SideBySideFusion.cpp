@@ -1,6 +1,6 @@
-//===- SideBySideFusion.cpp - Recurrences that wait for nobody share a kernel ----------*- C++ -*-===//
+//===- SideBySideFusion.cpp - Recurrences that wait for nobody share a kernel -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/SideBySide.h"
 #include "passes/fuse/FusionSteps.h"
 

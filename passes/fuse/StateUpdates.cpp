@@ -1,6 +1,6 @@
-//===- StateUpdates.cpp - States are updated where they lie ----------------------------*- C++ -*-===//
+//===- StateUpdates.cpp - States are updated where they lie -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/fuse/FusionSteps.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
-//===- VerticalFusion.cpp - Producers in the kernels of their consumers ----------------*- C++ -*-===//
+//===- VerticalFusion.cpp - Producers in the kernels of their consumers -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/shape/ConcatParts.h"

@@ -1,6 +1,6 @@
-//===- WaveFusion.cpp - Layers of recurrences whose steps run in waves -----------------*- C++ -*-===//
+//===- WaveFusion.cpp - Layers of recurrences whose steps run in waves --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/StackedLayers.h"
 #include "passes/fuse/FusionSteps.h"
 

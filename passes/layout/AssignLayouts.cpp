@@ -1,6 +1,6 @@
-//===- AssignLayouts.cpp - Where each tensor lies in memory ----------------------------*- C++ -*-===//
+//===- AssignLayouts.cpp - Where each tensor lies in memory -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "passes/Passes.h"
 #include "passes/layout/LayoutChoice.h"

@@ -1,6 +1,6 @@
-//===- AssignmentProblem.cpp - Choices whose costs depend on each other in pairs -------*- C++ -*-===//
+//===- AssignmentProblem.cpp - Choices whose costs depend on each other in pairs ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/layout/AssignmentProblem.h"
 
 #include "llvm/CodeGen/PBQP/CostAllocator.h"

@@ -1,6 +1,6 @@
-//===- AssignmentProblem.h - Choices whose costs depend on each other in pairs ---------*- C++ -*-===//
+//===- AssignmentProblem.h - Choices whose costs depend on each other in pairs ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_LAYOUT_ASSIGNMENTPROBLEM_H
 #define DLC_PASSES_LAYOUT_ASSIGNMENTPROBLEM_H
 

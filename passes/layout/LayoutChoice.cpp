@@ -1,6 +1,6 @@
-//===- LayoutChoice.cpp - The layouts that move the fewest bytes ------------------------*- C++ -*-===//
+//===- LayoutChoice.cpp - The layouts that move the fewest bytes --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/layout/LayoutChoice.h"
 
 #include "ir/analysis/CostModel.h"

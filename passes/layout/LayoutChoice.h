@@ -1,6 +1,6 @@
-//===- LayoutChoice.h - The layouts that move the fewest bytes --------------------------*- C++ -*-===//
+//===- LayoutChoice.h - The layouts that move the fewest bytes ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_LAYOUT_LAYOUTCHOICE_H
 #define DLC_PASSES_LAYOUT_LAYOUTCHOICE_H
 

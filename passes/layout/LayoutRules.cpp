@@ -1,6 +1,6 @@
-//===- LayoutRules.cpp - In which layout an op wants what it reads ---------------------*- C++ -*-===//
+//===- LayoutRules.cpp - In which layout an op wants what it reads ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/layout/LayoutRules.h"
 
 #include "ir/analysis/FusionLegality.h"

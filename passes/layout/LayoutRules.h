@@ -1,9 +1,9 @@
-//===- LayoutRules.h - In which layout an op wants what it reads -----------------------*- C++ -*-===//
+//===- LayoutRules.h - In which layout an op wants what it reads --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // These rules tell assign-layouts how ops read their operands. They follow from the loops of the
 // ops: no rule names an op except the two that are views (ir/analysis/view/ViewLayout.h).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_LAYOUT_LAYOUTRULES_H
 #define DLC_PASSES_LAYOUT_LAYOUTRULES_H
 

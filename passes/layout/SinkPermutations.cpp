@@ -1,6 +1,6 @@
-//===- SinkPermutations.cpp - Permutations that move nothing after what reads them -----*- C++ -*-===//
+//===- SinkPermutations.cpp - Permutations that move nothing after what reads them --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
@@ -52,8 +52,8 @@ bool SinkPermutations::hasRoot(Value value) {
       return false;
     if (!loops->hasTrait<OpTrait::Elementwise>())
       return !loops.getLoopNest().isMap();
-    // The operand that was computed last is the one that the kernel can have begun with; what is made
-    // of weights is there before.
+    // The operand that was computed last is the one that the kernel can have begun with; what is
+    // made of weights is there before.
     Value last;
     for (Value operand : loops->getOperands())
       if (Operation *op = operand.getDefiningOp(); op && !isOfWeights(operand))

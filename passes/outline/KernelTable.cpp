@@ -1,6 +1,6 @@
-//===- KernelTable.cpp - Kernels by what they compute ----------------------------------*- C++ -*-===//
+//===- KernelTable.cpp - Kernels by what they compute -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/outline/KernelTable.h"
 
 #include "mlir/IR/OperationSupport.h"

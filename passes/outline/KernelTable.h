@@ -1,6 +1,6 @@
-//===- KernelTable.h - Kernels by what they compute ------------------------------------*- C++ -*-===//
+//===- KernelTable.h - Kernels by what they compute ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_KERNELTABLE_H
 #define DLC_PASSES_KERNELTABLE_H
 

@@ -1,6 +1,6 @@
-//===- NarrowProducts.cpp - Operands of integer products in few bits -------------------*- C++ -*-===//
+//===- NarrowProducts.cpp - Operands of integer products in few bits ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/IntegerRange.h"
 #include "ir/dl/DLOps.h"
@@ -44,7 +44,8 @@ class NarrowProducts : public impl::NarrowProductsBase<NarrowProducts> {
 
 } // namespace
 
-/// How the first or the second operand of a product is stored; nullopt where it needs more than 16 bits.
+/// How the first or the second operand of a product is stored; nullopt where it needs more than 16
+/// bits.
 std::optional<NarrowProducts::Storage> NarrowProducts::storageOf(Value operand, bool isFirst) {
   std::optional<IntegerRange> range = ranges.of(operand);
   if (!range)
@@ -87,7 +88,8 @@ void NarrowProducts::narrow(OpOperand &operand, const Storage &storage) {
   Value value = operand.get();
   Type wide = getElementTypeOrSelf(value.getType());
   OpBuilder builder(operand.getOwner());
-  // Gives the stored tensor as the numbers that the product multiplies. Its kernel alone reads these and takes the ops in.
+  // Gives the stored tensor as the numbers that the product multiplies. Its kernel alone reads
+  // these and takes the ops in.
   auto widened = [&](Value stored) -> Value {
     Value x = castTo(builder, stored, wide);
     if (storage.zeroPoint == 0)

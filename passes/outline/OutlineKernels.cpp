@@ -1,6 +1,6 @@
-//===- OutlineKernels.cpp - From a function of fusions to a program of launches --------*- C++ -*-===//
+//===- OutlineKernels.cpp - From a function of fusions to a program of launches -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ViewLayout.h"
 #include "ir/dl/DLOps.h"
@@ -65,8 +65,8 @@ static dlx::KernelKind kindOf(dl::FusionOp fusion) {
   return nest.isWindow() ? dlx::KernelKind::window : dlx::KernelKind::reduce;
 }
 
-/// The ops that compute the second operand of a product from codes (ir/analysis/UnpackedWeights.h), where they are more
-/// than casts.
+/// The ops that compute the second operand of a product from codes (ir/analysis/UnpackedWeights.h),
+/// where they are more than casts.
 static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
   LoopNestOpInterface root = fusion.getRoot();
   llvm::SmallPtrSet<Operation *, 16> ops;
@@ -86,8 +86,8 @@ static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
   return ops;
 }
 
-/// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions, layouts and, beside other
-/// ops, casts say little about it.
+/// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions, layouts and, beside
+/// other ops, casts say little about it.
 static std::string nameOf(dl::FusionOp fusion) {
   static constexpr size_t kMaxParts = 5;
   // Whatever it reads through, and whatever is applied to its result.
@@ -177,7 +177,8 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion, dlx::PartAttr part)
   return kernel;
 }
 
-/// Arguments of the function that hold states; they stand behind the inputs, and as many results behind the outputs.
+/// Arguments of the function that hold states; they stand behind the inputs, and as many results
+/// behind the outputs.
 static unsigned numStates(func::FuncOp function) {
   unsigned count = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -185,7 +186,8 @@ static unsigned numStates(func::FuncOp function) {
   return count;
 }
 
-/// The names of the model's inputs or outputs: `dl.name` of arguments and results from `begin` to before `end`.
+/// The names of the model's inputs or outputs: `dl.name` of arguments and results from `begin` to
+/// before `end`.
 template <typename GetAttr>
 static ArrayAttr namesOf(MLIRContext *context, unsigned begin, unsigned end, StringRef prefix,
                          GetAttr get) {

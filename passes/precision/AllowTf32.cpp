@@ -1,6 +1,6 @@
-//===- AllowTf32.cpp - Products of f32 on tensor cores ---------------------------------*- C++ -*-===//
+//===- AllowTf32.cpp - Products of f32 on tensor cores ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/interfaces/LoopNest.h"
 #include "passes/Passes.h"

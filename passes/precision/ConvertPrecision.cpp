@@ -1,11 +1,11 @@
-//===- ConvertPrecision.cpp - Run a model of f32 in 16 bits ----------------------------*- C++ -*-===//
+//===- ConvertPrecision.cpp - Run a model of f32 in 16 bits -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One walk in program order. A value of f32 that an op in 16 bits has made is known beside what it
 // was cast from, so that the next op in 16 bits reads that, and the cast is needed by ops of f32
 // alone. Inside a kernel all is f32 anyway: what is chosen here is how products read their operands
 // and how values are stored between kernels.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/composite/AttentionParts.h"
@@ -47,8 +47,8 @@ public:
 private:
   bool runsNarrow(Operation *op);
   Value narrowed(Value value);
-  /// `value` made in 16 bits where it repeats fewer numbers, so that these are cast and stored; null
-  /// elsewhere.
+  /// `value` made in 16 bits where it repeats fewer numbers, so that these are cast and stored;
+  /// null elsewhere.
   Value remade(Value value);
   Operation *clone(Operation *op);
   void erase(Operation *op);
@@ -58,7 +58,8 @@ private:
   FloatType narrow;
   const LayerPatterns &kept;
   NarrowingRules rules;
-  /// Maps a value of f32 to the same value in 16 bits: the one that it was cast from, or a cast of it.
+  /// Maps a value of f32 to the same value in 16 bits: the one that it was cast from, or a cast of
+  /// it.
   llvm::DenseMap<Value, Value> narrowOf;
 };
 
@@ -136,8 +137,9 @@ void Narrowing::widen(Value before, Value after, OpBuilder &builder,
   before.replaceAllUsesExcept(replacement, replacement.getDefiningOp());
 }
 
-/// Narrows the ops of an attention's body by the same rules: the products, and not the softmax. What they cast of the op's operands,
-/// and back for its result, is cast outside, where others read it too.
+/// Narrows the ops of an attention's body by the same rules: the products, and not the softmax.
+/// What they cast of the op's operands, and back for its result, is cast outside, where others read
+/// it too.
 void Narrowing::runInside(dl::AttentionOp op, SmallVectorImpl<Operation *> &casts) {
   Block &body = op.getBodyBlock();
   run(body);

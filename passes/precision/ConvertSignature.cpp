@@ -1,6 +1,6 @@
-//===- ConvertSignature.cpp - Inputs and outputs in another type -----------------------*- C++ -*-===//
+//===- ConvertSignature.cpp - Inputs and outputs in another type --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 

@@ -1,6 +1,6 @@
-//===- LayerPatterns.cpp - The layers that a user names --------------------------------*- C++ -*-===//
+//===- LayerPatterns.cpp - The layers that a user names -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/precision/LayerPatterns.h"
 
 #include "ir/analysis/SourcePlaces.h"

@@ -1,6 +1,6 @@
-//===- NarrowingPlan.cpp - The layers that one may keep out of 16 bits, each by itself -*- C++ -*-===//
+//===- NarrowingPlan.cpp - The layers that one may keep out of 16 bits, each by itself --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/precision/NarrowingPlan.h"
 
 #include "ir/analysis/SourcePlaces.h"

@@ -1,9 +1,9 @@
-//===- NarrowingPlan.h - The layers that one may keep out of 16 bits, each by itself ---*- C++ -*-===//
+//===- NarrowingPlan.h - The layers that one may keep out of 16 bits, each by itself ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where a layer stays in f32, the ops that follow it do so too. The plan says which: what
 // convert-precision makes of a graph for each choice of layers that are kept.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_PRECISION_NARROWINGPLAN_H
 #define DLC_PASSES_PRECISION_NARROWINGPLAN_H
 

@@ -1,6 +1,6 @@
-//===- NarrowingRules.cpp - Which ops of a model of f32 may run in 16 bits -------------*- C++ -*-===//
+//===- NarrowingRules.cpp - Which ops of a model of f32 may run in 16 bits ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/precision/NarrowingRules.h"
 
 #include "ir/OpTable.h"
@@ -31,8 +31,8 @@ bool NarrowingRules::fits(Value number) const {
   return !value || fits(value.getValue());
 }
 
-/// Some operand comes in 16 bits, and nothing else in f32 but weights and numbers that fit. A row of
-/// a table of weights is as narrow as the table.
+/// Some operand comes in 16 bits, and nothing else in f32 but weights and numbers that fit. A row
+/// of a table of weights is as narrow as the table.
 bool NarrowingRules::mayFollow(Operation *op) {
   // The numbers of an elementwise op may be its results; those of others stay within it.
   if (op->hasTrait<OpTrait::Elementwise>())

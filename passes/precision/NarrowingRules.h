@@ -1,8 +1,9 @@
-//===- NarrowingRules.h - Which ops of a model of f32 may run in 16 bits ---------------*- C++ -*-===//
+//===- NarrowingRules.h - Which ops of a model of f32 may run in 16 bits ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rule of each op's record (`precision` in ir/dl/base/DLBase.td), applied to a graph in program order.
-//===----------------------------------------------------------------------------------------------===//
+// The rule of each op's record (`precision` in ir/dl/base/DLBase.td), applied to a graph in program
+// order.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_PRECISION_NARROWINGRULES_H
 #define DLC_PASSES_PRECISION_NARROWINGRULES_H
 

@@ -1,6 +1,6 @@
-//===- SimulatePrecision.cpp - Layers in 16 bits by choice of an input -----------------*- C++ -*-===//
+//===- SimulatePrecision.cpp - Layers in 16 bits by choice of an input --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"

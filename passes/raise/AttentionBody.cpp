@@ -1,6 +1,6 @@
-//===- AttentionBody.cpp - Ops that become the body of an attention --------------------*- C++ -*-===//
+//===- AttentionBody.cpp - Ops that become the body of an attention -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/AttentionBody.h"
 
 #include "ir/dl/composite/AttentionParts.h"
@@ -15,8 +15,9 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Makes the body of an attention of copies of `ops`, in program order; the op, which stands before the last of them and gives the result of
-/// that. Null, and nothing has changed, where they are none.
+/// Makes the body of an attention of copies of `ops`, in program order; the op, which stands before
+/// the last of them and gives the result of that. Null, and nothing has changed, where they are
+/// none.
 static dl::AttentionOp form(ArrayRef<Operation *> ops, bool isCausal) {
   Operation *last = ops.back();
   llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
@@ -49,15 +50,15 @@ static dl::AttentionOp form(ArrayRef<Operation *> ops, bool isCausal) {
   return attention;
 }
 
-//===- By name ------------------------------------------------------------------------------------===//
+//===- By name --------------------------------------------------------------------------------===//
 
 static void erase(ArrayRef<Operation *> ops) {
   for (Operation *op : llvm::reverse(ops))
     op->erase();
 }
 
-/// Replaces `op` by what defines it, of which the ops from the first product to the second one become an attention. The causal mask
-/// is known by name and none of them.
+/// Replaces `op` by what defines it, of which the ops from the first product to the second one
+/// become an attention. The causal mask is known by name and none of them.
 static void formFrom(dl::ScaledDotProductAttentionOp op) {
   bool isCausal = op.getIsCausal();
   Operation *before = op->getPrevNode();
@@ -86,12 +87,13 @@ static void formFrom(dl::ScaledDotProductAttentionOp op) {
   op->erase();
 }
 
-//===- Written ------------------------------------------------------------------------------------===//
+//===- Written --------------------------------------------------------------------------------===//
 
 /// Ops that are read from the softmax to the product.
 static constexpr unsigned kMaxDepth = 24;
 
-/// Covers the maps between `value`, which `reader` alone may read, and a product of floats; false where there is none.
+/// Covers the maps between `value`, which `reader` alone may read, and a product of floats; false
+/// where there is none.
 static bool coverScores(Value value, Operation *reader, Covered &covered, unsigned depth) {
   auto op = value.getDefiningOp<LoopNestOpInterface>();
   if (!op || depth == 0 ||

@@ -1,6 +1,6 @@
-//===- AttentionViews.cpp - Attention whose leading dims are joined and split ----------*- C++ -*-===//
+//===- AttentionViews.cpp - Attention whose leading dims are joined and split -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/AttentionViews.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -123,8 +123,8 @@ struct ViewScaled : OpRewritePattern<dl::ReshapeOp> {
   }
 };
 
-/// f(view(x), m) on the way to a softmax, where m repeats along the leading dims -> view(f(x, m)): a mask of the keys, such as
-/// that of a cache.
+/// f(view(x), m) on the way to a softmax, where m repeats along the leading dims -> view(f(x, m)):
+/// a mask of the keys, such as that of a cache.
 struct SinkPastMask : RewritePattern {
   explicit SinkPastMask(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}

@@ -1,6 +1,6 @@
-//===- AttentionViews.h - Attention whose leading dims are joined and split ------------*- C++ -*-===//
+//===- AttentionViews.h - Attention whose leading dims are joined and split ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_RAISE_ATTENTIONVIEWS_H
 #define DLC_PASSES_RAISE_ATTENTIONVIEWS_H
 

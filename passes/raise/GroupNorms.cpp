@@ -1,6 +1,6 @@
-//===- GroupNorms.cpp - Weights of channels behind the view of a group norm ------------*- C++ -*-===//
+//===- GroupNorms.cpp - Weights of channels behind the view of a group norm ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/GroupNorms.h"
 
 #include "ir/dl/base/DLBuilder.h"

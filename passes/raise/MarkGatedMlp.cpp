@@ -1,6 +1,6 @@
-//===- MarkGatedMlp.cpp - Name the products of a gated MLP -----------------------------*- C++ -*-===//
+//===- MarkGatedMlp.cpp - Name the products of a gated MLP --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
@@ -31,7 +31,8 @@ class MarkGatedMlp : public impl::MarkGatedMlpBase<MarkGatedMlp> {
 
 } // namespace
 
-/// Returns the operand of a product that is not its weights; null where `product` is no product of weights.
+/// Returns the operand of a product that is not its weights; null where `product` is no product of
+/// weights.
 Value MarkGatedMlp::activationOf(LoopNestOpInterface product) {
   LoopNest nest = product.getLoopNest();
   bool isSum = nest.isProduct && nest.terms.size() == 2 && !nest.isWindow() &&
@@ -48,7 +49,8 @@ Value MarkGatedMlp::activationOf(LoopNestOpInterface product) {
   return {};
 }
 
-/// The product with weights that `value` is a part of, with a bias or without; null where it is none. Covers the ops on the way.
+/// The product with weights that `value` is a part of, with a bias or without; null where it is
+/// none. Covers the ops on the way.
 LoopNestOpInterface MarkGatedMlp::productBefore(Value value, Operation *&part, Covered &covered) {
   part = nullptr;
   while (Operation *op = value.getDefiningOp()) {

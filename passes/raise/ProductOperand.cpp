@@ -1,6 +1,6 @@
-//===- ProductOperand.cpp - What a matrix product reads, through views and scales ------*- C++ -*-===//
+//===- ProductOperand.cpp - What a matrix product reads, through views and scales ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/ProductOperand.h"
 
 #include "ir/dl/structure/ScaleRange.h"

@@ -1,6 +1,6 @@
-//===- ProductOperand.h - What a matrix product reads, through views and scales --------*- C++ -*-===//
+//===- ProductOperand.h - What a matrix product reads, through views and scales -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_RAISE_PRODUCTOPERAND_H
 #define DLC_PASSES_RAISE_PRODUCTOPERAND_H
 

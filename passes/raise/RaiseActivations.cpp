@@ -1,10 +1,10 @@
-//===- RaiseActivations.cpp - Activations written as arithmetic become ops -------------*- C++ -*-===//
+//===- RaiseActivations.cpp - Activations written as arithmetic become ops ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // GELU, SiLU, mish and hard swish are all x times a gate: a function that rises from 0 to 1. A gate
-// is read as what it says of its argument, which is then compared with x; so a new activation is one
-// more gate. Softmax and its logarithm are read from their last op on.
-//===----------------------------------------------------------------------------------------------===//
+// is read as what it says of its argument, which is then compared with x; so a new activation is
+// one more gate. Softmax and its logarithm are read from their last op on.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/raise/WrittenArithmetic.h"
@@ -28,7 +28,8 @@ class RaiseActivations : public impl::RaiseActivationsBase<RaiseActivations> {
   void runOnOperation() override;
 };
 
-/// Factors as a function of x: `scale` times the function that the activation `name` multiplies x with.
+/// Factors as a function of x: `scale` times the function that the activation `name` multiplies x
+/// with.
 struct Gate {
   enum Kind { none, erf, tanh, silu, mish, hardswish } kind = none;
   double scale = 1;
@@ -36,7 +37,7 @@ struct Gate {
 
 } // namespace
 
-//===- Gates --------------------------------------------------------------------------------------===//
+//===- Gates ----------------------------------------------------------------------------------===//
 
 /// The operand of `value` if an Op made it, which is then covered; null otherwise.
 template <typename Op> static Value operandOf(Value value, Covered &covered) {
@@ -47,7 +48,8 @@ template <typename Op> static Value operandOf(Value value, Covered &covered) {
   return op->getOperand(0);
 }
 
-/// number + other, with the number in either place, or a sum of two values of which the number is 0.
+/// number + other, with the number in either place, or a sum of two values of which the number is
+/// 0.
 struct Shifted {
   double number = 0;
   Value other;
@@ -73,7 +75,8 @@ static Polynomial geluArgument(double times) {
   return {0, slope, 0, slope * 0.044715};
 }
 
-/// scale * (1 + erf(x / sqrt 2)) or scale * (1 + tanh(...)); the 1 and the scale may be multiplied out.
+/// scale * (1 + erf(x / sqrt 2)) or scale * (1 + tanh(...)); the 1 and the scale may be multiplied
+/// out.
 static Gate readShiftedGate(Value value, Value x, Covered &covered) {
   Shifted shifted = shiftedOf(value, covered);
   Product product = productOf(shifted.other, covered);
@@ -264,7 +267,7 @@ template <typename Op> struct RaiseGated : OpRewritePattern<Op> {
 
 } // namespace
 
-//===- Softmax ------------------------------------------------------------------------------------===//
+//===- Softmax --------------------------------------------------------------------------------===//
 
 namespace {
 /// x less its largest element along one dim.

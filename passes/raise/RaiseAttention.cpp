@@ -1,4 +1,4 @@
-//===- RaiseAttention.cpp - Attention written as products and a softmax becomes an op --*- C++ -*-===//
+//===- RaiseAttention.cpp - Attention written as products and a softmax becomes an op ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every attention is found by the one thing that all of them have: a product whose one operand is a
@@ -7,7 +7,7 @@
 // so that the op reads tensors as they were computed. Other products with a softmax between them
 // are attention, too, whatever is done to their scores; they are left in the order in which they
 // are written.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/raise/AttentionBody.h"
@@ -36,7 +36,7 @@ class RaiseAttention : public impl::RaiseAttentionBase<RaiseAttention> {
 
 } // namespace
 
-//===- Attention ----------------------------------------------------------------------------------===//
+//===- Attention ------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -243,7 +243,7 @@ Value Attention::build(dl::Builder &builder) const {
   return builder.permute(y, order);
 }
 
-//===- Pass ---------------------------------------------------------------------------------------===//
+//===- Pass -----------------------------------------------------------------------------------===//
 
 namespace {
 

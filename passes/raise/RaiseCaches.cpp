@@ -1,6 +1,6 @@
-//===- RaiseCaches.cpp - States that hold a past ---------------------------------------*- C++ -*-===//
+//===- RaiseCaches.cpp - States that hold a past ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/ModuleSymbols.h"
 #include "passes/Passes.h"
@@ -33,7 +33,7 @@ class RaiseCaches : public impl::RaiseCachesBase<RaiseCaches> {
 
 } // namespace
 
-//===- Counters -----------------------------------------------------------------------------------===//
+//===- Counters -------------------------------------------------------------------------------===//
 
 /// The dim that `value`, an integer without dims, is; null where it is computed.
 static AffineExpr numberOf(Value value) {
@@ -53,11 +53,11 @@ static AffineExpr stepOf(Value counter, Value next) {
   return a == counter ? numberOf(b) : b == counter ? numberOf(a) : AffineExpr();
 }
 
-//===- Positions ----------------------------------------------------------------------------------===//
+//===- Positions ------------------------------------------------------------------------------===//
 
 /// Returns the tensor that `value` repeats, or whose elements it has under other dims; null where
-/// `value` is computed otherwise. `dim`, where it is given, is the only dim along which the elements of
-/// `value` differ, and becomes the same dim of the tensor.
+/// `value` is computed otherwise. `dim`, where it is given, is the only dim along which the
+/// elements of `value` differ, and becomes the same dim of the tensor.
 static Value viewed(Value value, std::optional<unsigned> &dim) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_nonnull<dl::BroadcastOp, dl::ExpandOp, dl::ExpandAsOp, dl::ReshapeOp,
@@ -115,7 +115,7 @@ static Value startOf(Value index, std::optional<unsigned> dim) {
   return isRange(a, dim) ? repeated(b) : isRange(b, dim) ? repeated(a) : Value();
 }
 
-//===- The pass -----------------------------------------------------------------------------------===//
+//===- The pass -------------------------------------------------------------------------------===//
 
 void RaiseCaches::findStates(func::FuncOp function) {
   Operation *ret = function.getBody().back().getTerminator();
@@ -128,8 +128,8 @@ void RaiseCaches::findStates(func::FuncOp function) {
       nexts[argument] = ret->getOperand(result++);
 }
 
-/// Makes `part` at most `most`: by its range as it is, or by a smaller one, if it is a symbol of a range
-/// alone. Returns whether it is so.
+/// Makes `part` at most `most`: by its range as it is, or by a smaller one, if it is a symbol of a
+/// range alone. Returns whether it is so.
 static bool limitPart(ModuleOp module, AffineExpr part, int64_t most) {
   auto range = dl::rangeOf(part, dl::symbolRanges(module));
   if (range && range->max <= most)

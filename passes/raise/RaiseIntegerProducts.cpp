@@ -1,6 +1,6 @@
-//===- RaiseIntegerProducts.cpp - Products of what was dequantized ---------------------*- C++ -*-===//
+//===- RaiseIntegerProducts.cpp - Products of what was dequantized ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/IntegerRange.h"
 #include "passes/Passes.h"
 #include "passes/compress/quantize/ScaledProduct.h"
@@ -35,7 +35,8 @@ struct Dequantized {
 
 } // namespace
 
-/// The tensor that `value` repeats, in as many dims as it has; the value itself where it repeats none.
+/// The tensor that `value` repeats, in as many dims as it has; the value itself where it repeats
+/// none.
 static Value unrepeated(Value value, dl::Builder &builder) {
   if (auto full = value.getDefiningOp<dl::FullOp>())
     if (auto number = dyn_cast<FloatAttr>(full.getFill()))

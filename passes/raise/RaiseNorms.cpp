@@ -1,10 +1,10 @@
-//===- RaiseNorms.cpp - Norms written as arithmetic become ops -------------------------*- C++ -*-===//
+//===- RaiseNorms.cpp - Norms written as arithmetic become ops ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every norm is found by the one thing that all of them have: a product with z / sqrt(mean(z^2) + eps).
-// Where z is x less its mean that is a standardize, else an rms_norm. Weight and bias join in patterns
-// of their own, wherever in the product they were written.
-//===----------------------------------------------------------------------------------------------===//
+// Every norm is found by the one thing that all of them have: a product with z / sqrt(mean(z^2) +
+// eps). Where z is x less its mean that is a standardize, else an rms_norm. Weight and bias join in
+// patterns of their own, wherever in the product they were written.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/raise/GroupNorms.h"
@@ -37,9 +37,10 @@ struct InverseDeviation {
 
 } // namespace
 
-//===- Statistics ---------------------------------------------------------------------------------===//
+//===- Statistics -----------------------------------------------------------------------------===//
 
-/// x where `value` is x less its mean over `dims`, or, with `eitherSign`, that mean less x; null where it is not.
+/// x where `value` is x less its mean over `dims`, or, with `eitherSign`, that mean less x; null
+/// where it is not.
 static Value centredIn(Value value, const llvm::SmallBitVector &dims, Covered &covered,
                        bool eitherSign = false) {
   auto difference = value.getDefiningOp<dl::SubOp>();
@@ -113,7 +114,7 @@ static InverseDeviation inverseDeviationOf(const Power &factor, Covered &covered
   return found;
 }
 
-//===- Norms --------------------------------------------------------------------------------------===//
+//===- Norms ----------------------------------------------------------------------------------===//
 
 /// The sizes of the dims, if these are the last ones and known.
 static std::optional<SmallVector<int64_t>> lastSizes(Value x, const llvm::SmallBitVector &dims) {
@@ -199,7 +200,8 @@ private:
 
 } // namespace
 
-/// The weight or bias that `repeated` is, as a tensor of the dims `affine` of `norm`; null where it has others.
+/// The weight or bias that `repeated` is, as a tensor of the dims `affine` of `norm`; null where it
+/// has others.
 static Value affineFor(Value norm, const Repeated &repeated, ArrayRef<int64_t> affine,
                        dl::Builder &builder) {
   dl::Dims dims = dl::dimsOf(norm), wanted;
@@ -213,7 +215,8 @@ static Value affineFor(Value norm, const Repeated &repeated, ArrayRef<int64_t> a
   return builder.reshape(repeated.row, wanted);
 }
 
-/// The dims that a weight of `norm` may have: those that it reduces, or the channels if it reduces all dims after them.
+/// The dims that a weight of `norm` may have: those that it reduces, or the channels if it reduces
+/// all dims after them.
 static SmallVector<SmallVector<int64_t>> affineChoices(Operation *norm) {
   auto standardize = dyn_cast<dl::StandardizeOp>(norm);
   if (!standardize) {

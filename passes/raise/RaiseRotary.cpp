@@ -1,10 +1,10 @@
-//===- RaiseRotary.cpp - Rotary embeddings of two halves read them at one index --------*- C++ -*-===//
+//===- RaiseRotary.cpp - Rotary embeddings of two halves read them at one index -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // x * cos + cat(-x2, x1) * sin, with x1 and x2 the halves of x, turns each pair (x1[i], x2[i]).
 // Where the halves are a dim of their own, cat is a flip of that dim: the whole is one map over
 // what computes x, and its vectors go along a half.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 

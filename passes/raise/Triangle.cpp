@@ -1,6 +1,6 @@
-//===- Triangle.cpp - Tensors that differ on the two sides of a diagonal ---------------*- C++ -*-===//
+//===- Triangle.cpp - Tensors that differ on the two sides of a diagonal ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/Triangle.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -36,7 +36,7 @@ static TypedAttr uniformOf(Value value) {
   return full ? full.getFill() : TypedAttr();
 }
 
-//===- Places -------------------------------------------------------------------------------------===//
+//===- Places ---------------------------------------------------------------------------------===//
 
 namespace {
 /// A tensor whose elements are their own index along one dim, plus a number.
@@ -124,7 +124,7 @@ static std::optional<Triangle> comparisonOf(Operation *op, unsigned depth) {
                   truth(!isColumnLess)};
 }
 
-//===- Triangles ----------------------------------------------------------------------------------===//
+//===- Triangles ------------------------------------------------------------------------------===//
 
 static std::optional<Triangle> triangleOf(Value value, unsigned depth);
 

@@ -1,9 +1,9 @@
-//===- Triangle.h - Tensors that differ on the two sides of a diagonal -----------------*- C++ -*-===//
+//===- Triangle.h - Tensors that differ on the two sides of a diagonal --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The masks of causal attention are written in many ways: as tril or triu of numbers, as
 // comparisons of two ranges, and as arithmetic on these. All of them are such tensors.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_RAISE_TRIANGLE_H
 #define DLC_PASSES_RAISE_TRIANGLE_H
 

@@ -1,6 +1,6 @@
-//===- WrittenArithmetic.cpp - What chains of dl ops compute, however written ----------*- C++ -*-===//
+//===- WrittenArithmetic.cpp - What chains of dl ops compute, however written -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/WrittenArithmetic.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace dlc {
 
-//===- What a match covers ------------------------------------------------------------------------===//
+//===- What a match covers --------------------------------------------------------------------===//
 
 bool Covered::isClosed() const {
   Operation *root = ops.front();
@@ -41,7 +41,7 @@ void Covered::annotate(Value value) const {
   value.getDefiningOp()->setDiscardableAttrs(ops.front()->getDiscardableAttrDictionary());
 }
 
-//===- Numbers ------------------------------------------------------------------------------------===//
+//===- Numbers --------------------------------------------------------------------------------===//
 
 std::optional<double> numberOf(Value value) {
   while (auto repeated = value.getDefiningOp<dl::BroadcastOp>())
@@ -63,7 +63,7 @@ bool means(double number, double wanted, Value like) {
   return std::abs(number - wanted) <= slackOf(like) * std::abs(wanted);
 }
 
-//===- Powers and products ------------------------------------------------------------------------===//
+//===- Powers and products --------------------------------------------------------------------===//
 
 /// One step of powerOf.
 static std::optional<Power> powerBy(Operation *op) {
@@ -133,7 +133,7 @@ Product productOf(Value value, Covered &covered) {
   return product;
 }
 
-//===- Polynomials --------------------------------------------------------------------------------===//
+//===- Polynomials ----------------------------------------------------------------------------===//
 
 static std::optional<Polynomial> timesPolynomial(const Polynomial &a, const Polynomial &b) {
   Polynomial product{};
@@ -196,7 +196,7 @@ bool means(const Polynomial &polynomial, const Polynomial &wanted, Value like) {
                       [&](auto pair) { return means(std::get<0>(pair), std::get<1>(pair), like); });
 }
 
-//===- Rows ---------------------------------------------------------------------------------------===//
+//===- Rows -----------------------------------------------------------------------------------===//
 
 static dl::Dims withoutUnits(ArrayRef<AffineExpr> dims) {
   dl::Dims kept;
@@ -296,7 +296,7 @@ Value variedIn(Value row, const llvm::SmallBitVector &dims, Covered &covered) {
   return {};
 }
 
-//===- 16 bits around f32 -------------------------------------------------------------------------===//
+//===- 16 bits around f32 ---------------------------------------------------------------------===//
 
 namespace {
 struct NarrowRaised : OpRewritePattern<dl::CastOp> {

@@ -1,11 +1,11 @@
-//===- WrittenArithmetic.h - What chains of dl ops compute, however written ------------*- C++ -*-===//
+//===- WrittenArithmetic.h - What chains of dl ops compute, however written ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes that raise ops read arithmetic through these: a product is one list of factors whatever
-// the order of its multiplications and divisions, a root one power, x * x + 3 * x a polynomial, a
-// mean one thing whether it is an op, a sum over n, with or without the dims that it reduces. What
-// is read on the way is covered: it goes when the one op takes its place.
-//===----------------------------------------------------------------------------------------------===//
+// The passes that raise ops read arithmetic through these: a product is one list of factors
+// whatever the order of its multiplications and divisions, a root one power, x * x + 3 * x a
+// polynomial, a mean one thing whether it is an op, a sum over n, with or without the dims that it
+// reduces. What is read on the way is covered: it goes when the one op takes its place.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_RAISE_WRITTENARITHMETIC_H
 #define DLC_PASSES_RAISE_WRITTENARITHMETIC_H
 
@@ -28,7 +28,8 @@ public:
   size_t mark() const { return ops.size(); }
   void rollBack(size_t mark) { ops.truncate(mark); }
 
-  /// Nothing outside reads any but the root, so that all of them go; all are of one block and carry the same annotations.
+  /// Nothing outside reads any but the root, so that all of them go; all are of one block and carry
+  /// the same annotations.
   bool isClosed() const;
   /// All ops, each once, in program order.
   std::vector<mlir::Operation *> inOrder() const;
@@ -65,13 +66,15 @@ Product productOf(mlir::Value value, Covered &covered);
 
 /// Coefficients by degree.
 using Polynomial = std::array<double, 4>;
-/// `value` as a polynomial in `x`; nullopt where it is none of degree 3 or less, or not within `depth` ops.
+/// `value` as a polynomial in `x`; nullopt where it is none of degree 3 or less, or not within
+/// `depth` ops.
 std::optional<Polynomial> polynomialOf(mlir::Value value, mlir::Value x, Covered &covered,
                                        unsigned depth = 8);
 /// Each coefficient of `polynomial` means that of `wanted`.
 bool means(const Polynomial &polynomial, const Polynomial &wanted, mlir::Value like);
 
-/// A tensor that repeats along `dims`, none of size 1, what `row` holds; dims of size 1 may be missing in `row`.
+/// A tensor that repeats along `dims`, none of size 1, what `row` holds; dims of size 1 may be
+/// missing in `row`.
 struct Repeated {
   mlir::Value row;
   llvm::SmallBitVector dims;
@@ -80,15 +83,16 @@ std::optional<Repeated> repeatedOf(mlir::Value value, Covered &covered);
 /// Looks through views that add or drop dims of size 1.
 mlir::Value throughUnitDims(mlir::Value value, Covered &covered);
 
-/// The tensor that `row` is the sum, the mean or the largest of, over `dims` (those of size 1 aside); null where it is not.
+/// The tensor that `row` is the sum, the mean or the largest of, over `dims` (those of size 1
+/// aside); null where it is not.
 mlir::Value summedIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);
 mlir::Value averagedIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);
 mlir::Value largestIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);
 /// The same with the variance, around the mean and over the number of elements, if an op says so.
 mlir::Value variedIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);
 
-/// Adds cast(op(cast x)) -> op(x) for the ops of these names, where f32 lies between two casts of 16 bits: each op
-/// computes 16 bits in f32 and rounds once, as the outer cast did.
+/// Adds cast(op(cast x)) -> op(x) for the ops of these names, where f32 lies between two casts of
+/// 16 bits: each op computes 16 bits in f32 and rounds once, as the outer cast did.
 void addNarrowing(mlir::RewritePatternSet &patterns, llvm::ArrayRef<llvm::StringRef> ops);
 
 } // namespace dlc

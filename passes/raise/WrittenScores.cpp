@@ -1,6 +1,6 @@
-//===- WrittenScores.cpp - The scores of an attention, however written -----------------*- C++ -*-===//
+//===- WrittenScores.cpp - The scores of an attention, however written --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/raise/WrittenScores.h"
 
 #include "ir/dl/structure/ScaleRange.h"

@@ -1,6 +1,6 @@
-//===- WrittenScores.h - The scores of an attention, however written -------------------*- C++ -*-===//
+//===- WrittenScores.h - The scores of an attention, however written ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_RAISE_WRITTENSCORES_H
 #define DLC_PASSES_RAISE_WRITTENSCORES_H
 

@@ -1,9 +1,9 @@
-//===- CutSegments.cpp - Cut a model where its data decide what runs --------------------*- C++ -*-===//
+//===- CutSegments.cpp - Cut a model where its data decide what runs ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each block has levels: what a step needs has at most the level of the step, and what it gives has
 // the next one. The ops of one level are a segment, which runs before the steps of that level.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"

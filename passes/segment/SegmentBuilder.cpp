@@ -1,6 +1,6 @@
-//===- SegmentBuilder.cpp - Ops of a model as a module of their own ---------------------*- C++ -*-===//
+//===- SegmentBuilder.cpp - Ops of a model as a module of their own -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/segment/SegmentBuilder.h"
 
 #include "ir/dl/DLOps.h"

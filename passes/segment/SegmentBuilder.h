@@ -1,4 +1,4 @@
-//===- SegmentBuilder.h - Ops of a model as a module of their own -----------------------*- C++ -*-===//
+//===- SegmentBuilder.h - Ops of a model as a module of their own -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_PASSES_SEGMENT_SEGMENTBUILDER_H
 #define DLC_PASSES_SEGMENT_SEGMENTBUILDER_H
@@ -21,8 +21,8 @@ public:
   /// Whether `value` depends on weights and numbers alone. Each segment that reads it computes it.
   bool isConstant(mlir::Value value);
 
-  /// Makes a segment of `ops`, which are of one block, and a call of it at `builder`. Its results are
-  /// what other ops read of `ops`, and the tensors of `constants`, which `made` gets.
+  /// Makes a segment of `ops`, which are of one block, and a call of it at `builder`. Its results
+  /// are what other ops read of `ops`, and the tensors of `constants`, which `made` gets.
   mlir::LogicalResult build(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
                             llvm::ArrayRef<mlir::Value> constants,
                             llvm::DenseMap<mlir::Value, mlir::Value> &made);

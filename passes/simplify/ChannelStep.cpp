@@ -1,6 +1,6 @@
-//===- ChannelStep.cpp - A product with or a sum of one number for each channel --------*- C++ -*-===//
+//===- ChannelStep.cpp - A product with or a sum of one number for each channel -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/simplify/ChannelStep.h"
 
 #include "ir/dl/structure/ScaleRange.h"

@@ -1,6 +1,6 @@
-//===- ChannelStep.h - A product with or a sum of one number for each channel ----------*- C++ -*-===//
+//===- ChannelStep.h - A product with or a sum of one number for each channel -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_SIMPLIFY_CHANNELSTEP_H
 #define DLC_PASSES_SIMPLIFY_CHANNELSTEP_H
 
@@ -35,8 +35,9 @@ mlir::Value alongDim(dl::Builder &builder, mlir::Value vector,
 
 bool isWideFloat(mlir::Value value);
 
-/// Returns true if what folding `step` rounds leaves the range of f32 no earlier than what it is made
-/// of does: by the numbers of weights, as far as they are known (ir/dl/structure/ScaleRange.h).
+/// Returns true if what folding `step` rounds leaves the range of f32 no earlier than what it is
+/// made of does: by the numbers of weights, as far as they are known
+/// (ir/dl/structure/ScaleRange.h).
 bool keepsRange(const ChannelStep &step);
 /// The same of a batch norm. Its gains may be small, and 0: its shift hides what that loses.
 bool keepsRange(dl::BatchNormOp norm);

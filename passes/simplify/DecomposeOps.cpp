@@ -1,6 +1,6 @@
-//===- DecomposeOps.cpp - Replace ops by the ops that define them ----------------------*- C++ -*-===//
+//===- DecomposeOps.cpp - Replace ops by the ops that define them -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "ir/interfaces/Decomposable.h"
 #include "passes/Passes.h"

@@ -1,6 +1,6 @@
-//===- FoldBatchNorm.cpp - Batch norms become part of the weights before them ----------*- C++ -*-===//
+//===- FoldBatchNorm.cpp - Batch norms become part of the weights before them -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Passes.h"
 #include "passes/simplify/ChannelStep.h"
 

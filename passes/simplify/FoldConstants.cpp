@@ -1,6 +1,6 @@
-//===- FoldConstants.cpp - Compute what is made of dl.full alone -----------------------*- C++ -*-===//
+//===- FoldConstants.cpp - Compute what is made of dl.full alone --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "passes/Passes.h"
 #include "passes/simplify/FoldedElement.h"

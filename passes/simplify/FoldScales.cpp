@@ -1,6 +1,6 @@
-//===- FoldScales.cpp - Scales and shifts of channels become part of weights -----------*- C++ -*-===//
+//===- FoldScales.cpp - Scales and shifts of channels become part of weights --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/Passes.h"
 #include "passes/precision/NarrowingRules.h"

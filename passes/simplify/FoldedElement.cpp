@@ -1,6 +1,6 @@
-//===- FoldedElement.cpp - One element of what maps compute from numbers ---------------*- C++ -*-===//
+//===- FoldedElement.cpp - One element of what maps compute from numbers ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/simplify/FoldedElement.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

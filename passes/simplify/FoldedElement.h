@@ -1,6 +1,6 @@
-//===- FoldedElement.h - One element of what maps compute from numbers -----------------*- C++ -*-===//
+//===- FoldedElement.h - One element of what maps compute from numbers --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_FOLDEDELEMENT_H
 #define DLC_PASSES_FOLDEDELEMENT_H
 

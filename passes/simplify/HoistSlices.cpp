@@ -1,6 +1,6 @@
-//===- HoistSlices.cpp - Slices before the ops whose results they take parts of --------*- C++ -*-===//
+//===- HoistSlices.cpp - Slices before the ops whose results they take parts of -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/analysis/view/ReshapeGroups.h"
 #include "ir/dl/contraction/DLContraction.h"

@@ -1,6 +1,6 @@
-//===- MoveViews.cpp - Reshapes and permutations to where they cost no kernel ----------*- C++ -*-===//
+//===- MoveViews.cpp - Reshapes and permutations to where they cost no kernel -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/view/ReshapeGroups.h"
 #include "passes/Passes.h"
 

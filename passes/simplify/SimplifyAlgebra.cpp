@@ -1,6 +1,6 @@
-//===- SimplifyAlgebra.cpp - Drop arithmetic that changes no bit -----------------------*- C++ -*-===//
+//===- SimplifyAlgebra.cpp - Drop arithmetic that changes no bit --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 
@@ -22,7 +22,7 @@ class SimplifyAlgebra : public impl::SimplifyAlgebraBase<SimplifyAlgebra> {
 };
 } // namespace
 
-//===- What is known of a value -------------------------------------------------------------------===//
+//===- What is known of a value ---------------------------------------------------------------===//
 
 static bool isOne(Value value) {
   auto full = value.getDefiningOp<dl::FullOp>();
@@ -33,7 +33,8 @@ static bool isOne(Value value) {
   return cast<IntegerAttr>(full.getFill()).getValue().isOne();
 }
 
-/// The number whose sum with x is x for every x: -0 of floats (x + 0 makes +0 of -0), 0 of integers.
+/// The number whose sum with x is x for every x: -0 of floats (x + 0 makes +0 of -0), 0 of
+/// integers.
 static bool isNeutralOfSum(Value value) {
   auto full = value.getDefiningOp<dl::FullOp>();
   if (!full)
@@ -62,7 +63,7 @@ static bool holds(Type through, Type from) {
          wideInt.getWidth() >= narrowInt.getWidth();
 }
 
-//===- Patterns -----------------------------------------------------------------------------------===//
+//===- Patterns -------------------------------------------------------------------------------===//
 
 /// Adds `Op -> the operand that rewrite(op) gives`, if it gives one of the result's type.
 template <typename Op, typename Rewrite>

@@ -1,6 +1,6 @@
-//===- SpecializeShapes.cpp - Symbolic dims by the shapes that will come ---------------*- C++ -*-===//
+//===- SpecializeShapes.cpp - Symbolic dims by the shapes that will come ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/GivenShapes.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DLTypes.h"

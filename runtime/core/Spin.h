@@ -10,8 +10,9 @@
 
 namespace dlc::rt {
 
-/// How often a thread looks for work before it sleeps, a spinPause() between two looks. About 50 us: longer than the gap between two
-/// launches or two runs, shorter than anyone notices on an idle machine.
+/// How often a thread looks for work before it sleeps, a spinPause() between two looks. About 50
+/// us: longer than the gap between two launches or two runs, shorter than anyone notices on an idle
+/// machine.
 inline constexpr int kSpins = 1000;
 
 inline void spinPause() {

@@ -32,7 +32,8 @@ std::string quoted(std::string_view name);
 /// "1.5 GiB", "640 bytes".
 std::string byteCount(uint64_t bytes);
 
-/// The failure of a module whose hashes are right and whose parts are not: `what` (pieces of text) tells where.
+/// The failure of a module whose hashes are right and whose parts are not: `what` (pieces of text)
+/// tells where.
 template <class... Pieces> Status malformed(const Pieces &...what) {
   return {DLC_INCOMPATIBLE, text("malformed module (compile the model again): ", what...)};
 }

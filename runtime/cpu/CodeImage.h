@@ -13,8 +13,8 @@
 
 namespace dlc::cpu {
 
-/// A copy of a position-independent image, its import slots filled, then sealed read + execute: memory is
-/// never writable and executable at once. Move-only.
+/// A copy of a position-independent image, its import slots filled, then sealed read + execute:
+/// memory is never writable and executable at once. Move-only.
 class CodeImage {
 public:
   static CodeImage empty() { return CodeImage(nullptr, 0); }

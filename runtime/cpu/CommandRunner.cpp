@@ -42,7 +42,8 @@ struct CommandRunner::Launch {
     return guardedScratch->empty() ? scratch + slot * scratchStride
                                    : (*guardedScratch)[slot].data();
   }
-  // -fsanitize=function reads a type before the function's first byte, which generated code has not.
+  // -fsanitize=function reads a type before the function's first byte, which generated code has
+  // not.
   DLC_CALLS_GENERATED_CODE static void run(void *state, int64_t begin, int64_t end, int slot) {
     auto &launch = *static_cast<Launch *>(state);
     launch.kernel(&launch.args, begin, end, launch.scratchOf(slot));

@@ -37,10 +37,10 @@ public:
   rt::Status reserve(const rt::Plan &plan);
   int64_t scratchBytes() const { return scratchStride * pool->size(); }
 
-  /// Runs all commands. `values` are the expressions' (for messages). `profile`, where not null, gets
-  /// one entry for each command. In checked mode a bad access ends the run with DLC_INTERNAL. A run that
-  /// has commands left after `timeout` (0: none) ends with DLC_DEVICE before the next of them. `done`, where it is set, is
-  /// called with the number of each command that has run.
+  /// Runs all commands. `values` are the expressions' (for messages). `profile`, where not null,
+  /// gets one entry for each command. In checked mode a bad access ends the run with DLC_INTERNAL.
+  /// A run that has commands left after `timeout` (0: none) ends with DLC_DEVICE before the next of
+  /// them. `done`, where it is set, is called with the number of each command that has run.
   rt::Status run(const rt::Plan &plan, const std::vector<int64_t> &values,
                  const Addresses &addresses, std::vector<dlc_profile_entry> *profile,
                  std::chrono::milliseconds timeout = {},

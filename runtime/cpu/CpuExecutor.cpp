@@ -24,7 +24,8 @@ using schema::Storage;
 
 namespace {
 
-/// The caller may have flush-to-zero or another rounding mode set; the model's bits must not depend on it.
+/// The caller may have flush-to-zero or another rounding mode set; the model's bits must not depend
+/// on it.
 class IeeeArithmetic {
 #if defined(__x86_64__)
 public:
@@ -256,7 +257,8 @@ private:
     bool isOutput;
     uint32_t buffer;
   };
-  /// Whether an output overlaps another array of the call: a kernel would destroy what a later one reads.
+  /// Whether an output overlaps another array of the call: a kernel would destroy what a later one
+  /// reads.
   bool isShared(const Range &range) const {
     for (const Range &other : ranges)
       if (other.buffer != range.buffer && other.begin < range.end && range.begin < other.end)

@@ -10,7 +10,8 @@
 
 namespace dlc::cpu {
 
-/// DLC_UNSUPPORTED where the module has no CPU program, DLC_INCOMPATIBLE where it is for another processor.
+/// DLC_UNSUPPORTED where the module has no CPU program, DLC_INCOMPATIBLE where it is for another
+/// processor.
 rt::Expected<std::unique_ptr<rt::Executor>> createExecutor(rt::Module &module,
                                                            const rt::ExecutorOptions &options);
 

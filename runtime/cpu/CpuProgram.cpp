@@ -74,8 +74,9 @@ Status CpuProgram::prepare(std::shared_ptr<ThreadPool> pool) {
   return checked ? Status() : copySmallWeights(*plan);
 }
 
-/// A read of a few bytes of a mapped file may bring the 2 MiB around them into memory, where the kernel keeps the file
-/// in such pieces. Biases lie between weights that are packed by now, which would all come back.
+/// A read of a few bytes of a mapped file may bring the 2 MiB around them into memory, where the
+/// kernel keeps the file in such pieces. Biases lie between weights that are packed by now, which
+/// would all come back.
 Status CpuProgram::copySmallWeights(const rt::Plan &plan) {
   const bool hasPacked =
       std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const rt::PlannedBuffer &buffer) {

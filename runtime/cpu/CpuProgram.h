@@ -16,11 +16,12 @@
 
 namespace dlc::cpu {
 
-/// The state that all contexts of a module share: code, weights, and what the init program made of them.
+/// The state that all contexts of a module share: code, weights, and what the init program made of
+/// them.
 class CpuProgram : public rt::PreparedProgram {
 public:
-  /// The module's prepared program; loads the code and runs the init program the first time. Checked
-  /// and unchecked contexts do not share one.
+  /// The module's prepared program; loads the code and runs the init program the first time.
+  /// Checked and unchecked contexts do not share one.
   static rt::Expected<std::shared_ptr<CpuProgram>>
   get(rt::Module &module, std::shared_ptr<ThreadPool> pool, bool checked);
 

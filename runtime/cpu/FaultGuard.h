@@ -14,13 +14,13 @@ struct Fault {
   const void *address = nullptr; ///< null where the processor does not tell: an unaligned access
 };
 
-/// Installs handlers for SIGSEGV and SIGBUS that serve callGuarded and pass every other fault to the
-/// handler that was there before. Done once, by the first checked context; never undone, as another
-/// library may have chained to it.
+/// Installs handlers for SIGSEGV and SIGBUS that serve callGuarded and pass every other fault to
+/// the handler that was there before. Done once, by the first checked context; never undone, as
+/// another library may have chained to it.
 void installFaultHandler();
 
-/// Calls `call(state)`. A memory fault on this thread while it runs ends the call and is reported. The
-/// callee must own nothing: its frames are dropped.
+/// Calls `call(state)`. A memory fault on this thread while it runs ends the call and is reported.
+/// The callee must own nothing: its frames are dropped.
 Fault callGuarded(void (*call)(void *state), void *state);
 
 } // namespace dlc::cpu

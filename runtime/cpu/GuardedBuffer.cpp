@@ -14,8 +14,8 @@
 using namespace dlc;
 using namespace dlc::cpu;
 
-/// What lies before a buffer: a NaN of every float type, so that a value read there shows in the result, and
-/// another NaN than the poison, so that a copy of poison shows as a write.
+/// What lies before a buffer: a NaN of every float type, so that a value read there shows in the
+/// result, and another NaN than the poison, so that a copy of poison shows as a write.
 static uint8_t frontPattern(const uint8_t *at) {
   return reinterpret_cast<uintptr_t>(at) % 2 ? 0xff : 0xfe;
 }

@@ -1,7 +1,8 @@
 //===- GuardedBuffer.h - A buffer between pages that must not be touched --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checked mode: sanitizers cannot see generated code, so the processor's page protection does their work.
+// Checked mode: sanitizers cannot see generated code, so the processor's page protection does their
+// work.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CPU_GUARDEDBUFFER_H
 #define DLC_RUNTIME_CPU_GUARDEDBUFFER_H
@@ -13,10 +14,10 @@
 
 namespace dlc::cpu {
 
-/// `bytes` usable bytes whose end is the end of a page, with an inaccessible page on either side. One
-/// element too far faults; what lies in the first page before the buffer holds a pattern that
-/// underruns destroy. So the address is aligned to the largest power of two that divides `bytes`, and
-/// not to abi::kBufferAlignment. Move-only.
+/// `bytes` usable bytes whose end is the end of a page, with an inaccessible page on either side.
+/// One element too far faults; what lies in the first page before the buffer holds a pattern that
+/// underruns destroy. So the address is aligned to the largest power of two that divides `bytes`,
+/// and not to abi::kBufferAlignment. Move-only.
 class GuardedBuffer {
 public:
   static rt::Expected<GuardedBuffer> create(int64_t bytes);

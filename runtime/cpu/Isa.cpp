@@ -138,9 +138,10 @@ std::string missingFeatures(const schema::CpuImage &image) {
   return missing;
 }
 
-/// Whether code for the level is slower here than that of levels below it. vdpbf16ps multiplies twice as fast as an fma of
-/// f32 on AMD's processors, and half as fast on the Intel Xeon with AMX where it was measured. The vendor decides, and no
-/// measurement: the choice changes bits, and a device gives the same bits in each run.
+/// Whether code for the level is slower here than that of levels below it. vdpbf16ps multiplies
+/// twice as fast as an fma of f32 on AMD's processors, and half as fast on the Intel Xeon with AMX
+/// where it was measured. The vendor decides, and no measurement: the choice changes bits, and a
+/// device gives the same bits in each run.
 bool isSlowHere(const IsaLevel &level) {
   return level.name == "avx512_bf16" && thisCpu().vendor != "AuthenticAMD";
 }

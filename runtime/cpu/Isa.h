@@ -13,13 +13,13 @@
 
 namespace dlc::cpu {
 
-/// Whether processor and operating system provide an instruction set feature, by LLVM's name ("avx512vnni").
-/// False for a name that the runtime does not know.
+/// Whether processor and operating system provide an instruction set feature, by LLVM's name
+/// ("avx512vnni"). False for a name that the runtime does not know.
 bool hasFeature(std::string_view name);
 
-/// The index of the best image whose features are all there. DLC_INCOMPATIBLE with the features that
-/// lack where none fits. An image whose instructions are slow on this vendor's processors comes last.
-/// The environment variable DLC_CPU_ISA ("avx2") names the one to take, for tests.
+/// The index of the best image whose features are all there. DLC_INCOMPATIBLE with the features
+/// that lack where none fits. An image whose instructions are slow on this vendor's processors
+/// comes last. The environment variable DLC_CPU_ISA ("avx2") names the one to take, for tests.
 rt::Expected<uint32_t> chooseImage(const schema::Program &program);
 
 } // namespace dlc::cpu

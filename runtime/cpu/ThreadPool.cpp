@@ -1,10 +1,10 @@
 //===- ThreadPool.cpp - Persistent workers that share the tiles of a launch ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A job is published by one store to `job` and taken by any worker that looks while it is open; it does
-// not wait for workers that sleep. So a launch costs its caller nothing where no worker comes, a process
-// that forked (and lost its workers) still makes progress, and no partition is fixed: tiles write disjoint
-// elements, so who computes which changes no bit.
+// A job is published by one store to `job` and taken by any worker that looks while it is open; it
+// does not wait for workers that sleep. So a launch costs its caller nothing where no worker comes,
+// a process that forked (and lost its workers) still makes progress, and no partition is fixed:
+// tiles write disjoint elements, so who computes which changes no bit.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/core/Spin.h"
@@ -56,8 +56,8 @@ std::shared_ptr<ThreadPool> ThreadPool::shared(int threads) {
 
 ThreadPool::~ThreadPool() {
   if (!workers.empty() && getpid() != process) {
-    // They are in the parent alone, and can be neither joined nor destroyed: what stays of them here is left to the process's end.
-    // A union destroys no member.
+    // They are in the parent alone, and can be neither joined nor destroyed: what stays of them
+    // here is left to the process's end. A union destroys no member.
     union Left {
       std::vector<std::thread> workers;
       explicit Left(std::vector<std::thread> &&of) : workers(std::move(of)) {}
@@ -174,8 +174,8 @@ void ThreadPool::work(int number) {
     }
     sleepers.fetch_add(1);
     uint32_t ticket = wakeups.load();
-    // Between the two loads a job may have come; its caller then changed `wakeups` after we read it, or
-    // we see the job here.
+    // Between the two loads a job may have come; its caller then changed `wakeups` after we read
+    // it, or we see the job here.
     if (!(job.load() & kOpen) && !stopping.load())
       wakeups.wait(ticket);
     sleepers.fetch_sub(1);

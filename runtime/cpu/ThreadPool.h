@@ -18,10 +18,10 @@ namespace dlc::cpu {
 /// Threads that this process may use: its affinity and its cgroup's quota, at most 256.
 int availableThreads();
 
-/// `threads - 1` workers and the caller. Workers start with the first job that wants them, spin for some
-/// tens of microseconds after each job, then sleep. Contexts share the pool of their size; a job that
-/// finds the pool busy with another context's runs on its caller alone, so callers never wait for
-/// each other.
+/// `threads - 1` workers and the caller. Workers start with the first job that wants them, spin for
+/// some tens of microseconds after each job, then sleep. Contexts share the pool of their size; a
+/// job that finds the pool busy with another context's runs on its caller alone, so callers never
+/// wait for each other.
 class ThreadPool {
 public:
   /// The process's pool of this size.
@@ -38,9 +38,9 @@ public:
   using Body = void (*)(void *state, int64_t begin, int64_t end, int slot);
 
   /// Runs `body` over [0, count) in disjoint pieces; returns when all are done. A thread begins
-  /// with its own part of the range, which is the same in each job, and then helps others. So what a
-  /// thread writes in one job is in its cache in the next one. A job that is not `wide` stays on the
-  /// caller: waking others would cost more than it gains.
+  /// with its own part of the range, which is the same in each job, and then helps others. So what
+  /// a thread writes in one job is in its cache in the next one. A job that is not `wide` stays on
+  /// the caller: waking others would cost more than it gains.
   void run(int64_t count, bool wide, Body body, void *state) { run(count, 1, wide, body, state); }
   /// The same for each of `phases` ranges of `count`, which follow each other: no piece of one
   /// begins before all of the one before are done.

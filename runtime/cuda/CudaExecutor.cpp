@@ -1,9 +1,9 @@
 //===- CudaExecutor.cpp - A context that runs on a GPU ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One block of GPU memory holds the activations, and those inputs and outputs that the caller has in host memory.
-// Runs come one after another, in one stream, the caller's or the context's own, or in those that enqueue() is given; run() returns
-// when the outputs are in the caller's memory.
+// One block of GPU memory holds the activations, and those inputs and outputs that the caller has
+// in host memory. Runs come one after another, in one stream, the caller's or the context's own, or
+// in those that enqueue() is given; run() returns when the outputs are in the caller's memory.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/core/Text.h"
@@ -186,7 +186,8 @@ public:
     if (!status.failed() && run)
       status = run->record(into);
     if (status.failed()) {
-      // The arrays are the caller's again. Blocks that were not all run have left their counters anywhere.
+      // The arrays are the caller's again. Blocks that were not all run have left their counters
+      // anywhere.
       (void)gpu.check(driver.streamSynchronize(into), "finish the run");
       isExchangeClear = false;
       return status;
@@ -367,7 +368,8 @@ private:
     return {};
   }
 
-  /// Places the prepared shapes anew where a block has moved, and records their graphs for that place.
+  /// Places the prepared shapes anew where a block has moved, and records their graphs for that
+  /// place.
   Status refresh() {
     BoundShape *wanted = bound;
     Status status;
@@ -415,8 +417,9 @@ private:
     return graph.patch(*program, bound->plan, bound->addresses, which);
   }
 
-  /// The graph that has this run's commands; null where they are enqueued one by one. From its second run on, or ahead, a shape has
-  /// a graph of its own. The first run may be its last, and takes the graph of the shape's form.
+  /// The graph that has this run's commands; null where they are enqueued one by one. From its
+  /// second run on, or ahead, a shape has a graph of its own. The first run may be its last, and
+  /// takes the graph of the shape's form.
   Status findGraph(CommandGraph *&graph) {
     graph = nullptr;
     if (!mayUseGraph())
@@ -437,7 +440,8 @@ private:
     return {};
   }
 
-  /// `mayStage`: where there is a graph, copies of small arrays in host memory go through memory that is pinned, until deliver().
+  /// `mayStage`: where there is a graph, copies of small arrays in host memory go through memory
+  /// that is pinned, until deliver().
   Status enqueueRun(Stream into, bool mayStage) {
     CommandGraph *graph = nullptr;
     DLC_TRY(findGraph(graph));

@@ -10,8 +10,8 @@
 
 namespace dlc::cuda {
 
-/// DLC_UNSUPPORTED, with the reason, where CUDA is unusable on this machine or the module has no CUDA
-/// program; DLC_DEVICE where it is there and fails.
+/// DLC_UNSUPPORTED, with the reason, where CUDA is unusable on this machine or the module has no
+/// CUDA program; DLC_DEVICE where it is there and fails.
 rt::Expected<std::unique_ptr<rt::Executor>> createExecutor(rt::Module &module, int ordinal,
                                                            const rt::ExecutorOptions &options);
 

@@ -128,7 +128,8 @@ void CudaProgram::resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresse
   }
 }
 
-/// Describes a matrix at `address` to TMA. The map holds the address: who moves a buffer makes it anew.
+/// Describes a matrix at `address` to TMA. The map holds the address: who moves a buffer makes it
+/// anew.
 Result CudaProgram::encode(TensorMap &map, const rt::PlannedMap &planned, DevicePtr address) const {
   TensorMapType type = planned.dtype == schema::DType::f16    ? TensorMapType::F16
                        : planned.dtype == schema::DType::bf16 ? TensorMapType::Bf16

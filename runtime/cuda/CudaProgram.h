@@ -15,7 +15,8 @@
 
 namespace dlc::cuda {
 
-/// A kernel's launch as the driver takes it. It can be moved: parameters point to what the vectors hold.
+/// A kernel's launch as the driver takes it. It can be moved: parameters point to what the vectors
+/// hold.
 struct LaunchParameters {
   std::vector<uint64_t> values; ///< a pointer and a dim have eight bytes each
   std::vector<TensorMap> maps;
@@ -30,8 +31,8 @@ struct LaunchParameters {
   bool isSame(const LaunchParameters &other) const;
 };
 
-/// The state that all contexts of a module share on one GPU: kernels, and one block with the weights that the main program reads
-/// and what the init program made of the others.
+/// The state that all contexts of a module share on one GPU: kernels, and one block with the
+/// weights that the main program reads and what the init program made of the others.
 class CudaProgram : public rt::PreparedProgram {
 public:
   /// The options are those of the first context on the device; the others share what it made.
@@ -56,12 +57,13 @@ public:
   /// Sets the addresses of weights and persistent buffers and of their views.
   void resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const;
 
-  /// Enqueues one command; the context is current. `early`: a kernel may begin before the one before it has ended, where
-  /// GPU, driver and its code allow that.
+  /// Enqueues one command; the context is current. `early`: a kernel may begin before the one
+  /// before it has ended, where GPU, driver and its code allow that.
   rt::Status enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
                      const std::vector<DevicePtr> &addresses, Stream stream, bool early) const;
-  /// Makes a graph's node what enqueue() would make of the command: the same launch, or a copy, of whatever shape. `last` has
-  /// what a launch's node was given last, and becomes what it has now; where that is the same the driver is not called.
+  /// Makes a graph's node what enqueue() would make of the command: the same launch, or a copy, of
+  /// whatever shape. `last` has what a launch's node was given last, and becomes what it has now;
+  /// where that is the same the driver is not called.
   rt::Status patch(GraphExec graph, GraphNode node, const rt::Plan &plan,
                    const rt::PlannedCommand &command, const std::vector<DevicePtr> &addresses,
                    LaunchParameters &last) const;

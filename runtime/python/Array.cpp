@@ -1,8 +1,9 @@
 //===- Array.cpp - A caller's array as the C API takes it --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NumPy's arrays are read by the buffer protocol and PyTorch's by its own attributes, which takes a tenth of the time of
-// DLPack; anything else by DLPack (https://dmlc.github.io/dlpack/latest/python_spec.html).
+// NumPy's arrays are read by the buffer protocol and PyTorch's by its own attributes, which takes a
+// tenth of the time of DLPack; anything else by DLPack
+// (https://dmlc.github.io/dlpack/latest/python_spec.html).
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/python/Array.h"
 #include "runtime/python/Failure.h"
@@ -42,7 +43,8 @@ static void warnNotContiguous(const Port &port) {
                            "array is read where it lies");
 }
 
-/// The integer type in which the bits of `wanted` may come, since few frameworks have the type itself.
+/// The integer type in which the bits of `wanted` may come, since few frameworks have the type
+/// itself.
 static bool holdsBits(dlc_dtype got, dlc_dtype wanted) {
   switch (wanted) {
   case DLC_BF16:

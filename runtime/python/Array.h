@@ -19,8 +19,9 @@ struct Place {
 
 enum class Access { read, write };
 
-/// Memory of an object of Python, described for the C API without a copy. An input that is not contiguous is copied, with
-/// a warning. The object and its memory live as long as this does. Made and destroyed with the GIL held.
+/// Memory of an object of Python, described for the C API without a copy. An input that is not
+/// contiguous is copied, with a warning. The object and its memory live as long as this does. Made
+/// and destroyed with the GIL held.
 class Array {
 public:
   /// Whose arrays the results are.
@@ -31,8 +32,8 @@ public:
   Array &operator=(const Array &) = delete;
   ~Array();
 
-  /// Describes `object` in `out`. What is no array, lies on a device that `place` is not, or cannot be written where it must be,
-  /// raises dlc.Error; dtype and dims are left to the C API.
+  /// Describes `object` in `out`. What is no array, lies on a device that `place` is not, or cannot
+  /// be written where it must be, raises dlc.Error; dtype and dims are left to the C API.
   void read(nanobind::handle object, const Port &port, Access access, const Place &place,
             dlc_tensor &out);
 

@@ -15,7 +15,8 @@ using namespace dlc::python;
 namespace {
 
 struct Names {
-  /// NumPy's name or that of ml_dtypes, PyTorch's, and the integers that hold the bits where there is none.
+  /// NumPy's name or that of ml_dtypes, PyTorch's, and the integers that hold the bits where there
+  /// is none.
   const char *numpy, *torch, *bits;
 };
 

@@ -1,8 +1,8 @@
 //===- Frameworks.h - NumPy and PyTorch, where the process has them ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Neither is imported because of dlc: an array of theirs proves that they are there. Objects that are found once
-// are kept until the process ends.
+// Neither is imported because of dlc: an array of theirs proves that they are there. Objects that
+// are found once are kept until the process ends.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_PYTHON_FRAMEWORKS_H
 #define DLC_RUNTIME_PYTHON_FRAMEWORKS_H
@@ -18,8 +18,8 @@ inline constexpr int kNumDTypes = DLC_U2 + 1;
 bool isNumPyArray(nanobind::handle object);
 bool isTorchTensor(nanobind::handle object);
 
-/// NumPy's dtype of an element type. Those that NumPy lacks are those of ml_dtypes where that can be imported, and
-/// else unsigned or signed integers that hold the bits.
+/// NumPy's dtype of an element type. Those that NumPy lacks are those of ml_dtypes where that can
+/// be imported, and else unsigned or signed integers that hold the bits.
 nanobind::handle numpyDType(dlc_dtype dtype);
 /// The element type of a NumPy array whose dtype is one of ml_dtypes; -1 for any other.
 int fromMlDType(nanobind::handle array);

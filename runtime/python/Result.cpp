@@ -23,7 +23,8 @@ static nb::object shapeOf(const int64_t *dims, int rank) {
   return shape;
 }
 
-/// DLPack's type of an element of dlc: an integer of as many bytes where DLPack packs several elements into a byte.
+/// DLPack's type of an element of dlc: an integer of as many bytes where DLPack packs several
+/// elements into a byte.
 static nb::dlpack::dtype toDLPack(dlc_dtype dtype) {
   using Code = nb::dlpack::dtype_code;
   auto made = [&](Code code) {

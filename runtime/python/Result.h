@@ -8,11 +8,12 @@
 
 namespace dlc::python {
 
-/// An array for an output, of the framework and on the device of the model's first input, or the caller's own.
+/// An array for an output, of the framework and on the device of the model's first input, or the
+/// caller's own.
 class Result {
 public:
-  /// Allocates memory for `dims` and describes it in `out`. `like` is the first input; null where the model has none: then the
-  /// results are NumPy's.
+  /// Allocates memory for `dims` and describes it in `out`. `like` is the first input; null where
+  /// the model has none: then the results are NumPy's.
   void allocate(const Array *like, const Port &port, const int64_t *dims, const Place &place,
                 dlc_tensor &out);
   /// Describes the caller's array in `out`.

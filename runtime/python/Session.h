@@ -14,10 +14,12 @@
 
 namespace dlc::python {
 
-/// A dlc_context. Calls from several threads come one after another; the GIL is free while the model runs.
+/// A dlc_context. Calls from several threads come one after another; the GIL is free while the
+/// model runs.
 class Session {
 public:
-  /// `device` is that of `options`, whose other strings are read here alone. `progress` is None or called with (done, total).
+  /// `device` is that of `options`, whose other strings are read here alone. `progress` is None or
+  /// called with (done, total).
   Session(std::shared_ptr<Package> package, dlc_context_options options, const std::string &device,
           nanobind::object progress);
   ~Session();
@@ -26,7 +28,8 @@ public:
 
   /// The model called like a function: its one result, or a tuple of them.
   nanobind::object call(const nanobind::tuple &positional, const nanobind::dict &named);
-  /// Results by name. `outputs` are arrays by name to write into, or None; those it lacks are allocated.
+  /// Results by name. `outputs` are arrays by name to write into, or None; those it lacks are
+  /// allocated.
   nanobind::dict run(const nanobind::dict &inputs, const nanobind::object &outputs);
   /// Binds the shapes of all inputs, in their order; the shapes of the outputs.
   nanobind::list prepare(const nanobind::list &shapes);
@@ -42,7 +45,8 @@ public:
 
   std::string device();
   std::string remarks();
-  /// A tuple for each command of the last run: kernel, kind, microseconds, flops, bytes, start in microseconds.
+  /// A tuple for each command of the last run: kernel, kind, microseconds, flops, bytes, start in
+  /// microseconds.
   nanobind::list profile();
   double deviceTime();
   nanobind::dict memory();

@@ -1,9 +1,9 @@
-//===- KernelAbi.h - How the runtime calls a generated kernel ----------------------------*- C++ -*-===//
+//===- KernelAbi.h - How the runtime calls a generated kernel -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calling convention between generated code and runtime. With module.fbs it is all that codegen may
-// include from runtime/. A change here bumps kAbiVersion in ModuleHeader.h.
-//===----------------------------------------------------------------------------------------------===//
+// The calling convention between generated code and runtime. With module.fbs it is all that codegen
+// may include from runtime/. A change here bumps kAbiVersion in ModuleHeader.h.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_SCHEMA_KERNELABI_H
 #define DLC_RUNTIME_SCHEMA_KERNELABI_H
 
@@ -11,10 +11,11 @@
 
 namespace dlc::abi {
 
-/// Arguments of a CPU kernel. `buffers` and `dims` hold the launch's arguments of each kind in the order of
-/// the launch's argument list. Every buffer is aligned to kBufferAlignment, but in checked mode only to its
-/// element: there its end meets a guard page, so that an access one element too far faults. So a kernel uses
-/// no vector access that faults on unaligned addresses, and touches no byte outside the buffer.
+/// Arguments of a CPU kernel. `buffers` and `dims` hold the launch's arguments of each kind in the
+/// order of the launch's argument list. Every buffer is aligned to kBufferAlignment, but in checked
+/// mode only to its element: there its end meets a guard page, so that an access one element too
+/// far faults. So a kernel uses no vector access that faults on unaligned addresses, and touches no
+/// byte outside the buffer.
 struct CpuArgs {
   void *const *buffers;
   const int64_t *dims;
@@ -28,15 +29,16 @@ struct CpuArgs {
 /// be for tiles of several phases, in their order.
 using CpuKernel = void (*)(const CpuArgs *args, int64_t begin, int64_t end, void *scratch);
 
-/// A CUDA kernel takes one parameter for each argument of the launch, in order: a pointer for a buffer, an
-/// `long long` for a dim. Then one 128-byte CUtensorMap for each tensor map of the launch.
+/// A CUDA kernel takes one parameter for each argument of the launch, in order: a pointer for a
+/// buffer, an `long long` for a dim. Then one 128-byte CUtensorMap for each tensor map of the
+/// launch.
 
 /// Alignment in bytes of every buffer on every device.
 inline constexpr int64_t kBufferAlignment = 64;
 
-/// Memory that the blocks of a CUDA launch exchange begins with so many bytes of counters: zero before the launch, and
-/// left so, but for the high bit of the last one, through which all blocks of a cooperative launch meet (grid_barrier of
-/// dlc_device.cuh); nothing else uses that one.
+/// Memory that the blocks of a CUDA launch exchange begins with so many bytes of counters: zero
+/// before the launch, and left so, but for the high bit of the last one, through which all blocks
+/// of a cooperative launch meet (grid_barrier of dlc_device.cuh); nothing else uses that one.
 inline constexpr int64_t kExchangeCounterBytes = 4096;
 inline constexpr int64_t kExchangeCounters = kExchangeCounterBytes / 4;
 inline constexpr int64_t kGridCounter = kExchangeCounters - 1;

@@ -1,10 +1,10 @@
-//===- ModuleHeader.h - The first bytes of a model.bin -----------------------------------*- C++ -*-===//
+//===- ModuleHeader.h - The first bytes of a model.bin ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// File layout: ModuleHeader, the FlatBuffer of module.fbs at kTableOffset, then segments (code images, weights),
-// each aligned to kSegmentAlignment. All integers are little-endian. Hashes are XXH3-128 and detect damage, not
-// malice: a model.bin is trusted like a shared library.
-//===----------------------------------------------------------------------------------------------===//
+// File layout: ModuleHeader, the FlatBuffer of module.fbs at kTableOffset, then segments (code
+// images, weights), each aligned to kSegmentAlignment. All integers are little-endian. Hashes are
+// XXH3-128 and detect damage, not malice: a model.bin is trusted like a shared library.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_SCHEMA_MODULEHEADER_H
 #define DLC_RUNTIME_SCHEMA_MODULEHEADER_H
 
@@ -14,7 +14,8 @@ namespace dlc::schema {
 
 /// The last bytes catch transfers that translate line ends.
 inline constexpr unsigned char kMagic[8] = {0x7f, 'D', 'L', 'C', '\r', '\n', 0x1a, '\n'};
-/// Bumped when an older runtime could misread the file. Readers take kFormatVersion and kFormatVersion - 1.
+/// Bumped when an older runtime could misread the file. Readers take kFormatVersion and
+/// kFormatVersion - 1.
 inline constexpr uint32_t kFormatVersion = 1;
 /// Bumped when KernelAbi.h changes.
 inline constexpr uint32_t kAbiVersion = 1;

@@ -137,7 +137,8 @@ def test_training_mode():
 
 
 def test_batch_statistics():
-    """A batch norm in training mode has the statistics of the batch, and its running ones change."""
+    """A batch norm in training mode has the statistics of the batch, and its running ones change.
+    """
     net = nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4)).eval()
     net[1].train()
     x = torch.randn(16, 8)

@@ -30,15 +30,24 @@ def limited(x):
 def fft(x):
     c = torch.complex(x, x.cos())
     return parts(
-        torch.fft.fft(c), torch.fft.ifft(c), torch.fft.ifft(c, norm="ortho"), torch.fft.fft(x),
-        torch.fft.fft(c, dim=1, norm="forward"), torch.fft.fft(c, n=5), torch.fft.fftshift(torch.fft.fft(c), dim=-1),
+        torch.fft.fft(c),
+        torch.fft.ifft(c),
+        torch.fft.ifft(c, norm="ortho"),
+        torch.fft.fft(x),
+        torch.fft.fft(c, dim=1, norm="forward"),
+        torch.fft.fft(c, n=5),
+        torch.fft.fftshift(torch.fft.fft(c), dim=-1),
     )  # fmt: skip
 
 
 def many_dims(x):
     return parts(
-        torch.fft.fft2(x), torch.fft.rfft2(x), torch.fft.irfft2(torch.fft.rfft2(x) * 2),
-        torch.fft.fftn(x, dim=(1, 2), norm="ortho"), torch.fft.rfftn(x, dim=(2, 1)), torch.fft.hfft(x + 0j),
+        torch.fft.fft2(x),
+        torch.fft.rfft2(x),
+        torch.fft.irfft2(torch.fft.rfft2(x) * 2),
+        torch.fft.fftn(x, dim=(1, 2), norm="ortho"),
+        torch.fft.rfftn(x, dim=(2, 1)),
+        torch.fft.hfft(x + 0j),
     )  # fmt: skip
 
 

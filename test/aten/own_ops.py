@@ -237,7 +237,7 @@ def test_wrong_dims():
 def test_wrong_names():
     text = "x * 2.0"
     with refused(
-        "PyTorch has no op dlctest::nosuch; define it before it is registered, as by torch.library.custom_op"
+            "PyTorch has no op dlctest::nosuch; define it before it is registered, as by torch.library.custom_op"
     ):
         dlc.register_op("dlctest::nosuch", text)
     with refused("dlctest::twice has no overload 'Tensor'; it has default"):
@@ -251,7 +251,7 @@ def test_wrong_names():
         dlc.register_op("dlctest::number", text)
     torch.library.define("dlctest::view", "(Tensor(a) x) -> Tensor(a)")
     with refused(
-        "dlctest::view.default returns an argument or a view of one; define an op that returns a new tensor"
+            "dlctest::view.default returns an argument or a view of one; define an op that returns a new tensor"
     ):
         dlc.register_op("dlctest::view", text)
 

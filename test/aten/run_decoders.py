@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Language models of transformers, reduced and with seeded weights, through dlc.compile. With their
 past inside (dlc.Decoder) `generate` gives the tokens that transformers generates, and runs over
-parts of a text give its logits; with their past as an argument each call gives what the module gives.
+parts of a text give its logits; with their past as an argument each call gives what the module
+gives.
 
   run_decoders.py          all of them
   run_decoders.py NAME...  these alone"""

@@ -1,4 +1,5 @@
-"""Tensors of other classes and layouts: torchao's quantized weights, and what is refused by name."""
+"""Tensors of other classes and layouts: torchao's quantized weights, and what is refused by name.
+"""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""Networks of torchvision and transformers, and PyTorch's own TransformerEncoder, whole and reduced, with their inputs."""
+"""Networks of torchvision and transformers, and PyTorch's own TransformerEncoder, whole and
+reduced, with their inputs."""
 import numpy as np
 
 
@@ -15,8 +16,10 @@ def mobilenet_v2(size):
 
 def bert(size):
     from transformers import BertConfig, BertModel
-    reduced = {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100,
-               "max_position_embeddings": 64}
+    reduced = {
+        "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4,
+        "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 64
+    }
     return BertModel(BertConfig(**({} if size == "whole" else reduced)))
 
 
@@ -28,7 +31,8 @@ def gpt2(size):
 
 def encoder(size):
     from torch import nn
-    return nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), 6 if size == "whole" else 2)
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 128, batch_first=True),
+                                 6 if size == "whole" else 2)
 
 
 def embedded(shape, generator):
@@ -48,12 +52,15 @@ def masked_text(shape, generator):
     return {**text(shape, generator), "attention_mask": lengths.astype(np.int64)}
 
 
-# Name: the module, its inputs, shapes of the example, of the whole and of the reduced network, the outputs, the symbols.
+# Name: the module, its inputs, shapes of the example, of the whole and of the reduced network, the
+# outputs, the symbols.
 BATCH, LENGTH = {0: "N"}, {0: "N", 1: "T"}
 NETWORKS = {
     "resnet50": (resnet50, image, (1, 3, 224, 224), (2, 3, 64, 64), ["logits"], {"x": BATCH}),
-    "mobilenet_v2": (mobilenet_v2, image, (1, 3, 224, 224), (2, 3, 64, 64), ["logits"], {"x": BATCH}),
-    "bert": (bert, masked_text, (1, 24), (2, 16), ["hidden", "pooled"], {"input_ids": LENGTH, "attention_mask": LENGTH}),
+    "mobilenet_v2": (mobilenet_v2, image, (1, 3, 224, 224), (2, 3, 64, 64), ["logits"],
+                     {"x": BATCH}),
+    "bert": (bert, masked_text, (1, 24), (2, 16), ["hidden", "pooled"],
+             {"input_ids": LENGTH, "attention_mask": LENGTH}),
     "gpt2": (gpt2, text, (1, 24), (2, 16), ["logits"], {"input_ids": LENGTH}),
     "encoder": (encoder, embedded, (1, 24), (2, 16), ["y"], {"x": LENGTH}),
 }

@@ -1,9 +1,10 @@
-//===- EnqueueTime.cpp - What enqueueing a run costs its caller --------------------------------===//
+//===- EnqueueTime.cpp - What enqueueing a run costs its caller -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// enqueue-time MODEL.bin DEVICE: the time of dlc_context_enqueue on the host, of a run that finds nobody in line (soon after the one
-// before it, or after a pause in which the thread of the CPU's runs has gone to sleep), and of the last of sixteen in line. Symbolic dims
-// are the smallest; arrays for a GPU lie in its memory, two sets of them in turn.
+// enqueue-time MODEL.bin DEVICE: the time of dlc_context_enqueue on the host, of a run that finds
+// nobody in line (soon after the one before it, or after a pause in which the thread of the CPU's
+// runs has gone to sleep), and of the last of sixteen in line. Symbolic dims are the smallest;
+// arrays for a GPU lie in its memory, two sets of them in turn.
 //===--------------------------------------------------------------------------------------===//
 #include "dlc/dlc.hpp"
 #include "runtime/cuda/driver/Device.h"

@@ -1,9 +1,9 @@
-//===- MachinePeaks.cpp - What this processor can do at most ---------------------------*- C++ -*-===//
+//===- MachinePeaks.cpp - What this processor can do at most ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes copied and multiply-adds a second, the two sides of a roofline; op_roofline.py calls it through ctypes, in the
-// process in which it times the ops.
-//===----------------------------------------------------------------------------------------------===//
+// Bytes copied and multiply-adds a second, the two sides of a roofline; op_roofline.py calls it
+// through ctypes, in the process in which it times the ops.
+//===------------------------------------------------------------------------------------------===//
 #include <immintrin.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// The least time over `rounds` in which `threads` threads, started together, have all run `work(thread)`.
+/// The least time over `rounds` in which `threads` threads, started together, have all run
+/// `work(thread)`.
 template <typename Work> double leastSeconds(int threads, int rounds, Work work) {
   std::atomic<int> round = 0, done = 0;
   auto helper = [&](int thread) {

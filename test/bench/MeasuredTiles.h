@@ -1,4 +1,4 @@
-//===- MeasuredTiles.h - Times of tiles that a GPU measured ----------------------------*- C++ -*-===//
+//===- MeasuredTiles.h - Times of tiles that a GPU measured -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_BENCH_MEASUREDTILES_H
 #define DLC_TEST_BENCH_MEASUREDTILES_H
@@ -20,7 +20,8 @@ struct MeasuredTile {
   double microseconds;
 };
 
-/// The rows of a file of test/bench/results/tiles-*.csv; those of tiles that the compiler no longer has are left out.
+/// The rows of a file of test/bench/results/tiles-*.csv; those of tiles that the compiler no longer
+/// has are left out.
 inline std::vector<MeasuredTile> readMeasuredTiles(std::istream &file) {
   std::vector<MeasuredTile> rows;
   std::string line;

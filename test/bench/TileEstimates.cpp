@@ -1,12 +1,13 @@
-//===- TileEstimates.cpp - What the compiler estimates of measured tiles ---------------*- C++ -*-===//
+//===- TileEstimates.cpp - What the compiler estimates of measured tiles ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   tile-estimates TILES.csv
 //
-// The file is one of test/bench/results/tiles-*.csv. The first line of output is the rates that kHopper has, by name. Each
-// line of input gives values for all of them; the answer is one line with the estimated microseconds of each row of the file.
-// costs/tile_fit.py fits the rates with it, so that the equations are in ContractionChoice.cpp alone.
-//===----------------------------------------------------------------------------------------------===//
+// The file is one of test/bench/results/tiles-*.csv. The first line of output is the rates that
+// kHopper has, by name. Each line of input gives values for all of them; the answer is one line
+// with the estimated microseconds of each row of the file. costs/tile_fit.py fits the rates with
+// it, so that the equations are in ContractionChoice.cpp alone.
+//===------------------------------------------------------------------------------------------===//
 #include "test/bench/MeasuredTiles.h"
 
 #include <fstream>

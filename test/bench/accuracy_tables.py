@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/compression.md on what networks keep of their accuracy, measured here: in 16 bits and in integers, with weights
-in few bits, by each method of calibration, on each grid, and with zeros for weights.
+"""Prints the tables of docs/compression.md on what networks keep of their accuracy, measured here:
+in 16 bits and in integers, with weights in few bits, by each method of calibration, on each grid,
+and with zeros for weights.
 
     accuracy_tables.py            all but the last; minutes
     accuracy_tables.py --curve    the pruned networks too; more than an hour
 
-Needs the corpus (DLC_CORPUS). test/conformance/run_accuracy.py holds the same figures to their bounds."""
+Needs the corpus (DLC_CORPUS). test/conformance/run_accuracy.py holds the same figures to their
+bounds."""
 import argparse
 import os
 import sys
@@ -18,7 +20,8 @@ import run_accuracy as accuracy  # noqa: E402
 def changed(before, after):
     """What became of the images: "1 right and 2 wrong now, p = 1.00"."""
     gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
-    sides = " and ".join(f"{count} {side}" for count, side in ((gained, "right"), (lost, "wrong")) if count)
+    sides = " and ".join(f"{count} {side}" for count, side in ((gained, "right"), (lost, "wrong"))
+                         if count)
     return f"{sides} now, p = {accuracy.chance(gained, lost):.2f}" if sides else "none changed"
 
 
@@ -70,26 +73,45 @@ def methods_of_calibration():
     heading(["int8, in percent", *accuracy.METHODS])
     for name in accuracy.CLASSIFIERS:
         whole = accuracy.compiled(name, "f32")
-        row([name, *(f"{100 * of_classifier(name, whole, f'int8 by {method}', [*accuracy.FORMS['int8'], '--calib-method', method]).mean():.2f}"
-                     for method in accuracy.METHODS)])
+        row([
+            name,
+            *(f"{100 * of_classifier(name, whole, f'int8 by {method}', [*accuracy.FORMS['int8'], '--calib-method', method]).mean():.2f}"
+              for method in accuracy.METHODS)
+        ])
 
 
 def grids_of_classifiers():
     heading(["int8, in percent", *accuracy.GRIDS])
     for name in accuracy.CLASSIFIERS:
         whole = accuracy.compiled(name, "f32")
-        row([name, *(f"{100 * of_classifier(name, whole, form, flags).mean():.2f}" for form, flags in accuracy.GRID_FORMS.items())])
+        row([
+            name, *(f"{100 * of_classifier(name, whole, form, flags).mean():.2f}"
+                    for form, flags in accuracy.GRID_FORMS.items())
+        ])
 
 
 def grids_of_language_model():
     texts = {name: read() for name, (read, _) in accuracy.TEXTS.items()}
-    before = {name: accuracy.cross_entropy(accuracy.compiled(accuracy.LANGUAGE_MODEL, "f32"), text) for name, text in texts.items()}
-    heading([accuracy.LANGUAGE_MODEL, *(f"{name}, {grid}" for name in texts for grid in ("symmetric", "asymmetric")), "these weights"])
+    before = {
+        name: accuracy.cross_entropy(accuracy.compiled(accuracy.LANGUAGE_MODEL, "f32"), text)
+        for name, text in texts.items()
+    }
+    heading([
+        accuracy.LANGUAGE_MODEL, *(f"{name}, {grid}" for name in texts
+                                   for grid in ("symmetric", "asymmetric")), "these weights"
+    ])
     for name in dict.fromkeys(form.rsplit(", ", 1)[0] for form in accuracy.WEIGHT_GRIDS):
         forms = {grid: f"{name}, {grid}" for grid in ("symmetric", "asymmetric")}
-        packages = {grid: accuracy.text_package(form, accuracy.WEIGHT_GRIDS[form]) for grid, form in forms.items()}
-        row([name, *(f"{100 * (accuracy.cross_entropy(packages[grid][0], text) / before[of] - 1):+.2f} %" for of, text in texts.items() for grid in forms),
-             " and ".join(f"{100 * part:.1f}" for _, part in packages.values()) + " %"])
+        packages = {
+            grid: accuracy.text_package(form, accuracy.WEIGHT_GRIDS[form])
+            for grid, form in forms.items()
+        }
+        row([
+            name,
+            *(f"{100 * (accuracy.cross_entropy(packages[grid][0], text) / before[of] - 1):+.2f} %"
+              for of, text in texts.items() for grid in forms),
+            " and ".join(f"{100 * part:.1f}" for _, part in packages.values()) + " %"
+        ])
 
 
 def main():

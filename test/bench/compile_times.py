@@ -1,10 +1,13 @@
-"""Seconds that `dlc compile` takes for each network of examples/ at its full size, and with --zoo for networks that PyTorch exported.
+"""Seconds that `dlc compile` takes for each network of examples/ at its full size, and with --zoo
+for networks that PyTorch exported.
 
   compile_times.py              the examples, over seeded weights
-  compile_times.py --zoo [NAME...]   those of test/conformance/run_zoo.py; needs PyTorch, and a quarter of an hour for all
+  compile_times.py --zoo [NAME...]   those of test/conformance/run_zoo.py; needs PyTorch, and a
+                                     quarter of an hour for all
 
-Part of tools/scripts/bench. A time is that of the whole process, weights read and model.bin written: first by the clock, then of
-the processor, which says more where others use the machine; the least of three rounds."""
+Part of tools/scripts/bench. A time is that of the whole process, weights read and model.bin
+written: first by the clock, then of the processor, which says more where others use the machine;
+the least of three rounds."""
 import os
 import subprocess
 import sys
@@ -30,7 +33,9 @@ def row(name, command):
     """Prints the seconds for each of the targets; those of the processor for both."""
     texts = []
     for target in TARGETS:
-        runs = [measured(*command, "-q", "--target", target, "-o", "model.bin") for _ in range(ROUNDS)]
+        runs = [
+            measured(*command, "-q", "--target", target, "-o", "model.bin") for _ in range(ROUNDS)
+        ]
         seconds, processor = min(run[0] for run in runs), min(run[2] for run in runs)
         texts.append(f"{seconds:9.2f} ({processor:.2f})".rjust(20))
     print(f"  {name:28}" + "".join(texts), flush=True)
@@ -38,7 +43,8 @@ def row(name, command):
 
 
 def examples():
-    import networks  # its module safetensors stands in the way of the package that transformers wants
+    # Its module safetensors stands in the way of the package that transformers wants
+    import networks
     for network in networks.NETWORKS.values():
         if network.path.startswith("examples/"):
             model = networks.write(network, os.getcwd())

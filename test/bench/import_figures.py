@@ -1,5 +1,6 @@
-"""What importing a network of others takes: seconds and peak memory of `dlc compile MODEL.onnx` and of `dlc import`, for ResNet-50,
-BERT-base and GPT-2 as PyTorch exports them. Part of tools/scripts/bench; runs in the Python of the export tests."""
+"""What importing a network of others takes: seconds and peak memory of `dlc compile MODEL.onnx` and
+of `dlc import`, for ResNet-50, BERT-base and GPT-2 as PyTorch exports them. Part of
+tools/scripts/bench; runs in the Python of the export tests."""
 import importlib.util
 import os
 import subprocess
@@ -17,7 +18,8 @@ ROUNDS = 3
 NETWORKS = ("resnet50", "bert", "gpt2")
 
 
-# A process that is spawned inherits the peak of its parent, which PyTorch has made large here: a small one measures.
+# A process that is spawned inherits the peak of its parent, which PyTorch has made large here: a
+# small one measures.
 MEASURE = """import os, sys, time
 begin = time.monotonic()
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
@@ -27,7 +29,8 @@ print(status, time.monotonic() - begin, usage.ru_maxrss * 1024, usage.ru_utime +
 
 def measured(*command):
     """Seconds, peak bytes and seconds of all processors of a process."""
-    run = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], stdout=subprocess.PIPE,
+                         text=True, check=True)
     status, seconds, peak, processor = run.stdout.split()
     if int(status):
         sys.exit(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(int(status))}")
@@ -35,13 +38,19 @@ def measured(*command):
 
 
 def verdict(value, goal, unit):
-    return f"goal {goal:.4g} {unit}: " + ("met" if value <= goal else f"MISSED by {value - goal:.3g} {unit}")
+    return f"goal {goal:.4g} {unit}: " + ("met" if value <= goal else
+                                          f"MISSED by {value - goal:.3g} {unit}")
 
 
 def main():
-    missing = [name for name in ("torch", "torchvision", "transformers") if importlib.util.find_spec(name) is None]
+    missing = [
+        name for name in ("torch", "torchvision", "transformers")
+        if importlib.util.find_spec(name) is None
+    ]
     if missing:
-        print(f"Import: not measured, because this Python has no {', '.join(missing)} (tools/scripts/setup --tests)")
+        print(
+            f"Import: not measured, because this Python has no {', '.join(missing)} (tools/scripts/setup --tests)"
+        )
         return
     import torch
     print(f"Import and compile of networks that PyTorch exported (least of {ROUNDS} rounds)")
@@ -51,9 +60,12 @@ def main():
             make, inputs_of, whole, _, outputs, dynamic = torch_networks.NETWORKS[name]
             torch.manual_seed(1)
             generator = torch_networks.np.random.default_rng(2)
-            inputs = {key: torch.from_numpy(value) for key, value in inputs_of(whole, generator).items()}
+            inputs = {
+                key: torch.from_numpy(value) for key, value in inputs_of(whole, generator).items()
+            }
             module = make("whole").eval()
-            weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
+            weights = sum(parameter.numel() * parameter.element_size()
+                          for parameter in module.parameters())
             path = export_onnx(module, inputs, folder, outputs, dynamic)
             for what, command in (("compile", (DLC, "compile", path, "-q", "-o", "model.bin")),
                                   ("import", (DLC, "import", path, "-o", "model.dl", "--force"))):

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""How far each op of the op table is from what this processor could do, on the CPU target: op_roofline.py [--op NAME]... [--rounds N]
+"""How far each op of the op table is from what this processor could do, on the CPU target:
+op_roofline.py [--op NAME]... [--rounds N]
 
-The bound is max(bytes / bandwidth, FLOPs / peak): each input read once, each result written once, and the arithmetic that the op
-cannot do without, whatever our code does. The bandwidth is the memory's, of a copy that no cache holds, the peak that of multiply-adds in
-registers, both measured in this run, in this process, between the ops and with as many threads. Most rows do fit a cache: beside
-the factor to the bound stands the one to a stricter bound, with the bandwidth of a copy within as much memory as the row takes.
-Every time is the least of many, since other programs may use the processor too; the median stands beside it. A result that PyTorch
-does not confirm is not timed. Prints a row for each op, then those slower than 20 times either bound; OUT/op_roofline.json has all
-of it."""
+The bound is max(bytes / bandwidth, FLOPs / peak): each input read once, each result written once,
+and the arithmetic that the op cannot do without, whatever our code does. The bandwidth is the
+memory's, of a copy that no cache holds, the peak that of multiply-adds in registers, both measured
+in this run, in this process, between the ops and with as many threads. Most rows do fit a cache:
+beside the factor to the bound stands the one to a stricter bound, with the bandwidth of a copy
+within as much memory as the row takes. Every time is the least of many, since other programs may
+use the processor too; the median stands beside it. A result that PyTorch does not confirm is not
+timed. Prints a row for each op, then those slower than 20 times either bound; OUT/op_roofline.json
+has all of it."""
 import argparse
 import collections
 import ctypes
@@ -47,15 +50,18 @@ LIMIT, COMPILE_SECONDS = 20, 1.0
 THREADS = (1, 2)
 # Of one op and number of threads, in each round.
 SECONDS, LEAST_RUNS = 0.06, 3
-STORED = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "u8": "u1",
-          "bool": "u1"}
+STORED = {
+    "f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i64": "i8", "i32": "i4", "i16": "i2",
+    "i8": "i1", "u8": "u1", "bool": "u1"
+}
 NAMES = {"u8": "ui8", "bool": "i1"}  # in execute.py
 
 
-#===- The processor ---------------------------------------------------------------------------------------------------===#
+#===- The processor -------------------------------------------------------------------------------#
 
 class Machine:
-    """The best rates seen so far: the longer it is asked, the less the machine's other work is in them."""
+    """The best rates seen so far: the longer it is asked, the less the machine's other work is in
+    them."""
 
     def __init__(self):
         self.library = ctypes.CDLL(os.path.join(BUILD, "lib", "libmachine-peaks.so"))
@@ -76,11 +82,14 @@ class Machine:
 
     def bound_ms(self, row, threads, in_cache):
         """Two threads that had to share a processor with others still do no worse than one."""
-        counts, size = [n for n in THREADS if n <= threads], self.bucket(row.working_set if in_cache else MEMORY)
-        return 1e3 * max(row.bytes / max(self.rates[size, n] for n in counts), row.flops / max(self.flops[n] for n in counts))
+        counts, size = [n for n in THREADS
+                        if n <= threads], self.bucket(row.working_set if in_cache else MEMORY)
+        return 1e3 * max(row.bytes / max(self.rates[size, n]
+                                         for n in counts), row.flops / max(self.flops[n]
+                                                                           for n in counts))
 
 
-#===- Values ----------------------------------------------------------------------------------------------------------===#
+#===- Values --------------------------------------------------------------------------------------#
 
 def values(value, row):
     """An input as the runtime takes it."""
@@ -90,7 +99,9 @@ def values(value, row):
         numbers = random.integers(0, int(kind[1:]), value.dims)
     elif kind.startswith(">"):
         low = int(kind[1:])
-        numbers = random.uniform(low, low + 20, value.dims) if value.dtype[0] == "f" else random.integers(low, low + 20, value.dims)
+        numbers = random.uniform(low, low
+                                 + 20, value.dims) if value.dtype[0] == "f" else random.integers(
+                                     low, low + 20, value.dims)
     elif kind.startswith("="):
         numbers = np.arange(value.elements).reshape(value.dims) * int(kind[1:])
     elif kind == "permutation":
@@ -102,9 +113,13 @@ def values(value, row):
     elif value.dtype[0] == "i":
         numbers = random.integers(-10**6, 10**6, value.dims)
     else:
-        numbers = {"": lambda: random.standard_normal(value.dims), "positive": lambda: np.abs(random.standard_normal(value.dims)) + 0.1,
-                   "unit": lambda: random.uniform(0.01, 0.99, value.dims), "wide": lambda: 20 * random.standard_normal(value.dims),
-                   "small": lambda: 0.05 * random.standard_normal(value.dims)}[kind]()
+        numbers = {
+            "": lambda: random.standard_normal(value.dims),
+            "positive": lambda: np.abs(random.standard_normal(value.dims)) + 0.1,
+            "unit": lambda: random.uniform(0.01, 0.99, value.dims),
+            "wide": lambda: 20 * random.standard_normal(value.dims),
+            "small": lambda: 0.05 * random.standard_normal(value.dims)
+        }[kind]()
     return np.ascontiguousarray(numbers.astype(STORED[value.dtype]))
 
 
@@ -130,11 +145,14 @@ def as_number(array, dtype):
 
 
 def problem(row, inputs, results):
-    """What is wrong with the results, as PyTorch sees it; None where nothing is, and where PyTorch has no such op."""
+    """What is wrong with the results, as PyTorch sees it; None where nothing is, and where PyTorch
+    has no such op."""
     if row.torch == "none":
         return None
-    given = Names({value.name: torch.from_numpy(array.astype(bool) if value.dtype == "bool" else array)
-                   for value, array in zip(row.inputs, inputs)})
+    given = Names({
+        value.name: torch.from_numpy(array.astype(bool) if value.dtype == "bool" else array)
+        for value, array in zip(row.inputs, inputs)
+    })
     try:
         expected = eval(row.torch, {"__builtins__": {}}, given)  # our own rows
     except Exception as error:
@@ -150,16 +168,18 @@ def problem(row, inputs, results):
                 return f"{np.count_nonzero(found != wide)} of {wide.size} whole numbers are not PyTorch's"
             continue
         # A gate against timing something else; how exact it is, test/numeric judges.
-        room = (0.02 if value.dtype in ("f16", "bf16") else 1e-3) * (1 + np.abs(wide[np.isfinite(wide)]).max(initial=0))
+        room = (0.02 if value.dtype in ("f16", "bf16") else
+                1e-3) * (1 + np.abs(wide[np.isfinite(wide)]).max(initial=0))
         with np.errstate(invalid="ignore"):
-            wrong = ~((np.abs(found - wide) <= room) | (found == wide) | (np.isnan(found) & np.isnan(wide)))
+            wrong = ~((np.abs(found - wide) <= room) | (found == wide) |
+                      (np.isnan(found) & np.isnan(wide)))
         if wrong.any():
             at = tuple(np.argwhere(wrong)[0])
             return f"{np.count_nonzero(wrong)} of {wide.size} numbers are not PyTorch's: {found[at]} for {wide[at]} at {at}"
     return None
 
 
-#===- Running ---------------------------------------------------------------------------------------------------------===#
+#===- Running -------------------------------------------------------------------------------------#
 
 class Runtime:
     def __init__(self):
@@ -180,7 +200,9 @@ class Compiled:
         with open(stem + ".dl", "w", encoding="utf-8") as file:
             file.write(row.model())
         begin = time.perf_counter()
-        run = subprocess.run([DLC, "compile", stem + ".dl", "-q", "--target", "cpu", "-o", stem + ".bin"], capture_output=True, text=True)
+        run = subprocess.run(
+            [DLC, "compile", stem + ".dl", "-q", "--target", "cpu", "-o", stem + ".bin"],
+            capture_output=True, text=True)
         self.compile_seconds = time.perf_counter() - begin
         if run.returncode:
             raise RuntimeError(f"dlc compile ended with {run.returncode}: {run.stderr.strip()}")
@@ -190,16 +212,20 @@ class Compiled:
         runtime.call("dlc_module_load", (stem + ".bin").encode(), None, ctypes.byref(self.module))
         for threads in THREADS:
             context = ctypes.c_void_p()
-            options = execute.ContextOptions(ctypes.sizeof(execute.ContextOptions), b"cpu", threads, 0, 0)
-            runtime.call("dlc_context_create", self.module, ctypes.byref(options), ctypes.byref(context))
+            options = execute.ContextOptions(ctypes.sizeof(execute.ContextOptions), b"cpu", threads,
+                                             0, 0)
+            runtime.call("dlc_context_create", self.module, ctypes.byref(options),
+                         ctypes.byref(context))
             self.contexts[threads] = context
         self.arguments = self.tensors(row.inputs, self.inputs)
         self.outputs = self.tensors(row.results, self.results)
 
     @staticmethod
     def tensors(described, arrays):
-        made = [execute.describe(NAMES.get(value.dtype, value.dtype), value.dims, array.ctypes.data)[0]
-                for value, array in zip(described, arrays)]
+        made = [
+            execute.describe(NAMES.get(value.dtype, value.dtype), value.dims, array.ctypes.data)[0]
+            for value, array in zip(described, arrays)
+        ]
         return (execute.Tensor * len(made))(*made), ctypes.c_size_t(len(made))
 
     def run(self, threads):
@@ -224,7 +250,9 @@ class Measured:
     """What is known of a row."""
 
     def __init__(self, row):
-        self.row, self.times, self.failure, self.compiles = row, {threads: [] for threads in THREADS}, None, []
+        self.row, self.times, self.failure, self.compiles = row, {
+            threads: [] for threads in THREADS
+        }, None, []
 
     def add(self, runtime, machine):
         try:
@@ -248,17 +276,20 @@ class Measured:
         return min(self.times[threads]) / machine.bound_ms(self.row, threads, in_cache)
 
 
-#===- The report ------------------------------------------------------------------------------------------------------===#
+#===- The report ----------------------------------------------------------------------------------#
 
 def line(one, machine):
     row = one.row
     if one.failure:
         return f"{row.name:32} FAILED: {one.failure[:300]}"
-    cells = [f"{row.name:32} {row.bytes / 1e6:7.2f} {row.flops / 1e6:8.1f} {min(one.compiles):7.2f} "]
+    cells = [
+        f"{row.name:32} {row.bytes / 1e6:7.2f} {row.flops / 1e6:8.1f} {min(one.compiles):7.2f} "
+    ]
     for threads in THREADS:
         times = one.times[threads]
-        cells.append(f" {min(times):9.3f} {statistics.median(times):9.3f} {machine.bound_ms(row, threads, False):8.3f} "
-                     f"{one.factor(machine, threads):6.1f} {one.factor(machine, threads, True):6.1f}")
+        cells.append(
+            f" {min(times):9.3f} {statistics.median(times):9.3f} {machine.bound_ms(row, threads, False):8.3f} "
+            f"{one.factor(machine, threads):6.1f} {one.factor(machine, threads, True):6.1f}")
     return " ".join(cells)
 
 
@@ -266,19 +297,26 @@ def report(found, machine, rounds):
     print(f"\nOps on the CPU beside what the processor can do, the least and the median of {rounds} rounds of "
           f"{SECONDS * 1e3:.0f} ms (other programs may have run: read the least)")
     for threads in THREADS:
-        copies = ", ".join(f"{rate / 1e9:.1f} at {size / 1e6:.1f} MB" for (size, count), rate in sorted(machine.rates.items())
+        copies = ", ".join(f"{rate / 1e9:.1f} at {size / 1e6:.1f} MB"
+                           for (size, count), rate in sorted(machine.rates.items())
                            if count == threads and size >= 1 << 20)
-        print(f"{threads} thread{'s' * (threads > 1)}: {machine.flops[threads] / 1e9:.0f} GFLOP/s; GB/s copied: {copies}")
-    heads = " ".join(f"{f'ms x{n}':>9} {'median':>9} {'bound':>8} {'times':>6} {'cache':>6} " for n in THREADS)
+        print(
+            f"{threads} thread{'s' * (threads > 1)}: {machine.flops[threads] / 1e9:.0f} GFLOP/s; GB/s copied: {copies}"
+        )
+    heads = " ".join(f"{f'ms x{n}':>9} {'median':>9} {'bound':>8} {'times':>6} {'cache':>6} "
+                     for n in THREADS)
     print(f"\n{'op':32} {'MB':>7} {'MFLOP':>8} {'compile':>7}   {heads}")
     for one in found:
         print(line(one, machine))
     timed = [one for one in found if not one.failure]
     for in_cache, threads in itertools.product((False, True), THREADS):
         factors = {one.row.name: one.factor(machine, threads, in_cache) for one in timed}
-        slow = sorted((name for name, factor in factors.items() if factor > LIMIT), key=lambda name: -factors[name])
+        slow = sorted((name for name, factor in factors.items() if factor > LIMIT),
+                      key=lambda name: -factors[name])
         bound = "what copies in a cache allow" if in_cache else "the bound"
-        print(f"\nSlower than {LIMIT} times {bound}, with {threads} thread{'s' * (threads > 1)}: {len(slow)} of {len(timed)}")
+        print(
+            f"\nSlower than {LIMIT} times {bound}, with {threads} thread{'s' * (threads > 1)}: {len(slow)} of {len(timed)}"
+        )
         for name in slow:
             print(f"  {name:32} {factors[name]:6.1f}")
     long = [one for one in timed if min(one.compiles) > COMPILE_SECONDS]
@@ -286,26 +324,41 @@ def report(found, machine, rounds):
     for one in long:
         print(f"  {one.row.name:32} {min(one.compiles):6.2f} s")
     unseen = [one.row.name for one in timed if not torch or one.row.torch == "none"]
-    print(f"\n{len(unseen)} not compared with PyTorch{': ' if unseen else ''}{', '.join(unseen) if torch else 'it is not installed'}")
+    print(
+        f"\n{len(unseen)} not compared with PyTorch{': ' if unseen else ''}{', '.join(unseen) if torch else 'it is not installed'}"
+    )
 
 
 def as_json(found, machine):
     entries = []
     for one in found:
-        entry = {"op": one.row.op, "row": one.row.name, "call": one.row.call, "inputs": [v.type for v in one.row.inputs],
-                 "results": [v.type for v in one.row.results], "bytes": one.row.bytes, "flops": one.row.flops}
+        entry = {
+            "op": one.row.op, "row": one.row.name, "call": one.row.call,
+            "inputs": [v.type
+                       for v in one.row.inputs], "results": [v.type for v in one.row.results],
+            "bytes": one.row.bytes, "flops": one.row.flops
+        }
         if one.failure:
             entry["failure"] = one.failure
         else:
             entry["compile_seconds"] = min(one.compiles)
-            entry["threads"] = {threads: {"ms": min(one.times[threads]), "median_ms": statistics.median(one.times[threads]),
-                                          "runs": len(one.times[threads]), "bound_ms": machine.bound_ms(one.row, threads, False),
-                                          "times_bound": one.factor(machine, threads),
-                                          "times_bound_in_cache": one.factor(machine, threads, True)} for threads in THREADS}
+            entry["threads"] = {
+                threads: {
+                    "ms": min(one.times[threads]),
+                    "median_ms": statistics.median(one.times[threads]),
+                    "runs": len(one.times[threads]),
+                    "bound_ms": machine.bound_ms(one.row, threads, False),
+                    "times_bound": one.factor(machine, threads),
+                    "times_bound_in_cache": one.factor(machine, threads, True)
+                } for threads in THREADS
+            }
         entries.append(entry)
-    return {"limit": LIMIT, "peak_flops": dict(machine.flops),
-            "copy_bytes_per_second": [{"bytes": size, "threads": threads, "rate": rate}
-                                      for (size, threads), rate in sorted(machine.rates.items())], "rows": entries}
+    return {
+        "limit": LIMIT, "peak_flops": dict(machine.flops),
+        "copy_bytes_per_second": [{"bytes": size, "threads": threads, "rate": rate}
+                                  for (size, threads), rate in sorted(machine.rates.items())],
+        "rows": entries
+    }
 
 
 def main():
@@ -318,12 +371,16 @@ def main():
     missing = roofline.missing({row.op for row in all_rows})
     if missing:
         sys.exit(f"error: no row in test/bench/op_rows.txt for {', '.join(missing)}")
-    chosen = [row for row in all_rows if not row.stands_for and (not options.op or row.op in options.op or row.name in options.op)]
+    chosen = [
+        row for row in all_rows
+        if not row.stands_for and (not options.op or row.op in options.op or row.name in options.op)
+    ]
     if not chosen:
         sys.exit("error: no row is called so")
     if torch:
         torch.set_num_threads(1)
-        warnings.simplefilter("ignore")  # of functions that PyTorch would rather have called otherwise
+        warnings.simplefilter(
+            "ignore")  # of functions that PyTorch would rather have called otherwise
     os.makedirs(OUT, exist_ok=True)
     runtime, machine = Runtime(), Machine()
     found = [Measured(row) for row in chosen]

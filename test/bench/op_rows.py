@@ -4,7 +4,10 @@ import os
 import re
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "op_rows.txt")
-BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
+BYTES = {
+    "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1,
+    "bool": 1
+}
 
 
 class Value:
@@ -19,7 +22,8 @@ class Value:
         self.dims = [int(dim.lstrip("?")) for dim in dims]
         self.elements = math.prod(self.dims)
         self.bytes = self.elements * BYTES[self.dtype]
-        # A dim whose size the data say is written with the largest that it can be, which the values here make it.
+        # A dim whose size the data say is written with the largest that it can be, which the values
+        # here make it.
         self.type = f"{self.dtype}[{','.join('?' if dim.startswith('?') else dim for dim in dims)}]"
 
 
@@ -40,18 +44,24 @@ class Row:
         if other:
             return
         fields += [""] * (5 - len(fields))
-        self.inputs = [Value(text.split(" ", 1)[1], text.split(" ", 1)[0]) for text in listed(fields[2])]
+        self.inputs = [
+            Value(text.split(" ", 1)[1],
+                  text.split(" ", 1)[0]) for text in listed(fields[2])
+        ]
         self.results = [Value(text) for text in listed(fields[3])] or [Value(self.inputs[0].type)]
         more = dict(part.strip().split("=", 1) for part in fields[4].split(";") if part.strip())
         unknown = set(more) - {"flops", "read", "torch"}
         if unknown:
             raise ValueError(f"{self.name}: unknown {', '.join(sorted(unknown))}")
-        read = number(more["read"]) if "read" in more else sum(value.elements for value in self.inputs)
+        read = number(more["read"]) if "read" in more else sum(value.elements
+                                                               for value in self.inputs)
         written = sum(value.bytes for value in self.results)
         width = max([BYTES[value.dtype] for value in self.inputs], default=0)
-        self.bytes = written + (read * width if "read" in more else sum(value.bytes for value in self.inputs))
+        self.bytes = written + (read * width if "read" in more else sum(value.bytes
+                                                                        for value in self.inputs))
         self.working_set = written + sum(value.bytes for value in self.inputs)
-        self.flops = number(more["flops"]) if "flops" in more else max(read, sum(value.elements for value in self.results))
+        self.flops = number(more["flops"]) if "flops" in more else max(
+            read, sum(value.elements for value in self.results))
         self.torch = more.get("torch", self.call)
 
     def model(self):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What dlc promises about its Python package, measured on this machine, each figure beside its goal: what a call takes beyond the C
-API, what enqueueing a run takes its caller, what `import dlc` takes, and how large the wheel is. Nothing here is a test: times depend
-on the machine, so they are printed, not judged (test/python/speed.py and run_wheel.py judge)."""
+"""What dlc promises about its Python package, measured on this machine, each figure beside its
+goal: what a call takes beyond the C API, what enqueueing a run takes its caller, what `import dlc`
+takes, and how large the wheel is. Nothing here is a test: times depend on the machine, so they are
+printed, not judged (test/python/speed.py and run_wheel.py judge)."""
 import glob
 import os
 import re
@@ -41,14 +42,18 @@ def calls():
 
 
 def enqueues():
-    """The least of bin/enqueue-time's rounds, as other work of the machine only adds to them, on the CPU and on a GPU where there is one."""
+    """The least of bin/enqueue-time's rounds, as other work of the machine only adds to them, on
+    the CPU and on a GPU where there is one."""
     with tempfile.TemporaryDirectory() as folder:
         package = os.path.join(folder, "mlp.bin")
         speed.mlp(output=package, target="cpu,cuda")
         for device in ("cpu", "cuda"):
-            done = subprocess.run([os.path.join(BUILD, "bin", "enqueue-time"), package, device], capture_output=True, text=True)
+            done = subprocess.run([os.path.join(BUILD, "bin", "enqueue-time"), package, device],
+                                  capture_output=True, text=True)
             if done.returncode:
-                print(f"  no figure of an enqueue on {device}: {done.stderr.strip().splitlines()[-1]}")
+                print(
+                    f"  no figure of an enqueue on {device}: {done.stderr.strip().splitlines()[-1]}"
+                )
                 continue
             for title, least in re.findall(r"^(.*): least = ([\d.]+) us", done.stdout, re.M):
                 line(f"an enqueue, {device}, {title}", float(least), ENQUEUE_GOAL, "us")
@@ -56,17 +61,24 @@ def enqueues():
 
 def imports():
     took, loaded = speed.import_milliseconds()
-    line("import dlc" + (f" (which loads {', '.join(loaded)})" if loaded else ", without NumPy and PyTorch"), took, speed.IMPORT_LIMIT, "ms")
+    line(
+        "import dlc" +
+        (f" (which loads {', '.join(loaded)})" if loaded else ", without NumPy and PyTorch"), took,
+        speed.IMPORT_LIMIT, "ms")
 
 
 def wheel():
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([os.path.join(ROOT, "tools", "scripts", "wheel"), folder], capture_output=True, text=True)
+        done = subprocess.run([os.path.join(ROOT, "tools", "scripts", "wheel"), folder],
+                              capture_output=True, text=True)
         made = glob.glob(os.path.join(folder, "*.whl"))
         if done.returncode or not made:
-            print(f"  no figure of the wheel: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+            print(
+                f"  no figure of the wheel: {(done.stderr or done.stdout).strip().splitlines()[-1]}"
+            )
             return
-        line(f"the wheel, {os.path.basename(made[0])}", os.path.getsize(made[0]) / (1 << 20), WHEEL_GOAL, "MiB")
+        line(f"the wheel, {os.path.basename(made[0])}",
+             os.path.getsize(made[0]) / (1 << 20), WHEEL_GOAL, "MiB")
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmarks against peers, without a GPU: they run on the processor at small sizes, say what is missing, and let nothing
-wrong be timed."""
+"""The benchmarks against peers, without a GPU: they run on the processor at small sizes, say what
+is missing, and let nothing wrong be timed."""
 import json
 import os
 import re
@@ -16,10 +16,13 @@ import torch  # noqa: E402
 
 
 def run(*arguments, script="peers.py", expect=0, **environment):
-    process = subprocess.run([sys.executable, os.path.join(HERE, script), *arguments], capture_output=True, text=True,
-                             env={**os.environ, **environment})
+    process = subprocess.run(
+        [sys.executable, os.path.join(HERE, script), *arguments], capture_output=True, text=True,
+        env={**os.environ, **environment})
     if process.returncode != expect:
-        raise Failure(f"exit status {process.returncode}, expected {expect}\n{process.stdout[-1500:]}{process.stderr[-1500:]}")
+        raise Failure(
+            f"exit status {process.returncode}, expected {expect}\n{process.stdout[-1500:]}{process.stderr[-1500:]}"
+        )
     return process.stdout + process.stderr
 
 
@@ -38,7 +41,8 @@ def small(folder):
             raise Failure(f"{entry['model']}: no times of dlc: {entry['peers']}")
         if "torch eager in a CUDA graph" not in entry["left_out"]:
             raise Failure("it does not say that CUDA graphs are missing here")
-    if not any("torch eager" in entry["peers"] and entry["best_peer_over_dlc"] > 0 for entry in found["models"]):
+    if not any("torch eager" in entry["peers"] and entry["best_peer_over_dlc"] > 0
+               for entry in found["models"]):
         raise Failure("no model was measured beside PyTorch")
 
 
@@ -46,18 +50,23 @@ def gate(folder):
     """A compiled model that computes something else is no result: its time is not taken."""
     tool = os.path.join(folder, "bin")
     os.makedirs(tool)
-    build = os.environ.get("DLC_BUILD_DIR", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build"))
+    build = os.environ.get("DLC_BUILD_DIR",
+                           os.path.join(os.path.dirname(os.path.dirname(HERE)), "build"))
     os.symlink(os.path.join(build, "lib"), os.path.join(folder, "lib"))
     with open(os.path.join(tool, "dlc"), "w", encoding="utf-8") as out:
-        out.write(f'#!/bin/bash\nsed -i "s/softmax(x, dim=-1)/softmax(x, dim=0)/" "$2"\nexec {build}/bin/dlc "$@"\n')
+        out.write(
+            f'#!/bin/bash\nsed -i "s/softmax(x, dim=-1)/softmax(x, dim=0)/" "$2"\nexec {build}/bin/dlc "$@"\n'
+        )
     os.chmod(os.path.join(tool, "dlc"), 0o755)
-    said = run("--device", "cpu", "--small", "--rounds", "1", "--model", "softmax", expect=1, DLC_BUILD_DIR=folder)
+    said = run("--device", "cpu", "--small", "--rounds", "1", "--model", "softmax", expect=1,
+               DLC_BUILD_DIR=folder)
     if "WRONG: is off by" not in said or "best peer" in said:
         raise Failure(said)
 
 
 def workloads():
-    """Two of the workloads that a GPU is measured with agree with PyTorch, and each has its module."""
+    """Two of the workloads that a GPU is measured with agree with PyTorch, and each has its module.
+    """
     sys.path.insert(0, os.path.join(HERE, "workloads"))
     import table
     import torch_peers
@@ -65,15 +74,18 @@ def workloads():
     if "2 right, 0 wrong" not in said:
         raise Failure(said)
     for name, workload in table.TABLE.items():
-        if sum(1 for pattern, _ in torch_peers.MODULES if re.match(pattern, name)) == 0 or not torch_peers.inputs_of(workload.text):
+        if sum(1 for pattern, _ in torch_peers.MODULES
+               if re.match(pattern, name)) == 0 or not torch_peers.inputs_of(workload.text):
             raise Failure(f"'{name}' has no module or no inputs")
 
 
 def machine_code():
     """What the kernels of a workload take, where NVRTC compiles them."""
     said = run("MLP", script="workloads/estimates.py")
-    row = re.search(r"^  MLP .* (?:rows|chain) +1 x +[\d.]+ +\S+ +(\d+) +0 +[\d.]+ +(\d+)$", said, re.M)
-    if not (row and 16 <= int(row[1]) <= 255 and int(row[2]) > 50) and "need NVRTC, which is not installed here" not in said:
+    row = re.search(r"^  MLP .* (?:rows|chain) +1 x +[\d.]+ +\S+ +(\d+) +0 +[\d.]+ +(\d+)$", said,
+                    re.M)
+    if not (row and 16 <= int(row[1]) <= 255
+            and int(row[2]) > 50) and "need NVRTC, which is not installed here" not in said:
         raise Failure(said)
 
 
@@ -90,7 +102,8 @@ def main():
     with cases.case("estimates and machine code of a workload"):
         machine_code()
     with cases.case("a workload that there is not"):
-        if "no workload's name contains" not in run("nothing", script="workloads/measure.py", expect=2):
+        if "no workload's name contains" not in run("nothing", script="workloads/measure.py",
+                                                    expect=2):
             raise Failure("another message")
     with cases.case("a model that there is not"):
         if "no model's name contains" not in run("--device", "cpu", "--model", "nothing", expect=2):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What a change of shape costs, each figure beside its goal: binding a shape of a model with symbolic dims, and running many shapes in
-turn beside each of them alone. On CUDA also what the run of a new shape costs beyond one that replays a graph of its own: the shape is
-bound, and the graph that shapes of its form share is given its numbers. The model is GPT-2 with two narrow layers; the CPU's figures are
-of this machine, those of CUDA are what the host does on the emulated driver, which computes no kernel here. Its calls take less time than
-a real driver's, so how many a run makes is printed, too. Nothing here is a test: times depend on the machine, so they are printed, not
+"""What a change of shape costs, each figure beside its goal: binding a shape of a model with
+symbolic dims, and running many shapes in turn beside each of them alone. On CUDA also what the run
+of a new shape costs beyond one that replays a graph of its own: the shape is bound, and the graph
+that shapes of its form share is given its numbers. The model is GPT-2 with two narrow layers; the
+CPU's figures are of this machine, those of CUDA are what the host does on the emulated driver,
+which computes no kernel here. Its calls take less time than a real driver's, so how many a run
+makes is printed, too. Nothing here is a test: times depend on the machine, so they are printed, not
 judged."""
 import ctypes
 import os
@@ -31,7 +33,10 @@ SIZES = {"VOCAB": 500, "WIDTH": 64, "LAYERS": 2, "HEADS": 4, "POSITIONS": 256}
 # Lengths whose shapes need all variants between them.
 ALL_VARIANTS = (1, 2, 9, 20, 40, 100, 200, 256)
 # All lengths, far apart: the runtime has forgotten nearly each when its turn comes again.
-ANY_ORDER = [int(length) for length in np.random.default_rng(5).permutation(np.arange(1, SIZES["POSITIONS"] + 1))]
+ANY_ORDER = [
+    int(length)
+    for length in np.random.default_rng(5).permutation(np.arange(1, SIZES["POSITIONS"] + 1))
+]
 
 
 def line(what, figure, goal, unit):
@@ -52,7 +57,8 @@ def binding(model, device):
     across = [microseconds(model, length) for length in ANY_ORDER]
     known = [microseconds(model, 60 + number % 8) for number in range(64)][8:]
     line(f"{device}: a new shape that the same variants serve", statistics.median(inside), 30, "us")
-    line(f"{device}: any new shape, whatever variants serve it", statistics.median(across), 100, "us")
+    line(f"{device}: any new shape, whatever variants serve it", statistics.median(across), 100,
+         "us")
     line(f"{device}: a shape that was bound before", statistics.median(known), 30, "us")
 
 
@@ -77,12 +83,17 @@ def runs(model):
     own = [run(95 - number % 8) for number in range(64)]
     across = [run(length) for length in ANY_ORDER]
     usual = statistics.median(passed for passed, _ in own)
-    for what, found, goal in (("a run of a new shape that the same variants serve", inside[2:], 30), ("a run of any new shape", across, 100),
-                              ("the second run of a shape", second, 100)):
-        line(f"cuda: {what}, beyond one that replays", statistics.median(passed for passed, _ in found) - usual, goal, "us")
+    for what, found, goal in (("a run of a new shape that the same variants serve", inside[2:], 30),
+                              ("a run of any new shape", across, 100), ("the second run of a shape",
+                                                                        second, 100)):
+        line(f"cuda: {what}, beyond one that replays",
+             statistics.median(passed for passed, _ in found) - usual, goal, "us")
     if counted:
-        for what, found in (("a new shape", inside[2:]), ("the second run", second), ("a run that replays", own)):
-            print(f"cuda: calls of the driver, {what}: {statistics.median(calls for _, calls in found):g}")
+        for what, found in (("a new shape", inside[2:]), ("the second run", second),
+                            ("a run that replays", own)):
+            print(
+                f"cuda: calls of the driver, {what}: {statistics.median(calls for _, calls in found):g}"
+            )
 
 
 def turns(model):
@@ -107,7 +118,8 @@ def turns(model):
         model(ids[length])
         found[length].append(time.perf_counter() - start)
     together = sum(statistics.median(times) for times in found.values())
-    line("cpu: 1000 runs of 12 shapes in turn, of the time of each shape alone", 100 * together / sum(alone.values()), 105, "%")
+    line("cpu: 1000 runs of 12 shapes in turn, of the time of each shape alone",
+         100 * together / sum(alone.values()), 105, "%")
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     line("cpu: what they add to the process", grown / 1024, 1, "MiB")
 

@@ -1,4 +1,5 @@
-"""Counts test cases: each one passes, fails with a reason, or is left out with a reason; none is forgotten."""
+"""Counts test cases: each one passes, fails with a reason, or is left out with a reason; none is
+forgotten."""
 import collections
 import contextlib
 import traceback

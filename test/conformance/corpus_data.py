@@ -1,4 +1,5 @@
-"""Images and text of the corpus (DLC_CORPUS), prepared as the networks there want them: pairs of inputs, f32 or i64, and labels."""
+"""Images and text of the corpus (DLC_CORPUS), prepared as the networks there want them: pairs of
+inputs, f32 or i64, and labels."""
 import gzip
 import os
 import struct
@@ -47,22 +48,26 @@ def cifar():
 def normalised_cifar():
     """The same with the mean and the deviation of ImageNet."""
     pixels, labels = cifar()
-    mean, deviation = (np.array(three, np.float32).reshape(3, 1, 1) for three in ((.485, .456, .406), (.229, .224, .225)))
+    mean, deviation = (np.array(three, np.float32).reshape(3, 1, 1)
+                       for three in ((.485, .456, .406), (.229, .224, .225)))
     return (pixels / 255 - mean) / deviation, labels
 
 
 def enlarged_cifar(count=500):
-    """The first `count` of the pictures as [3, 96, 96], 0 to 1, and no labels: they are not of the classes of the network that reads them."""
+    """The first `count` of the pictures as [3, 96, 96], 0 to 1, and no labels: they are not of the
+    classes of the network that reads them."""
     return resized(cifar()[0][:count] / 255, 96)
 
 
 def shakespeare():
     """24 texts of 256 tokens of stories260k's vocabulary."""
-    return np.load(os.path.join(FOLDER, "text", "shakespeare_tok512_T256_first24.npy")).astype(np.int64)
+    return np.load(os.path.join(FOLDER, "text",
+                                "shakespeare_tok512_T256_first24.npy")).astype(np.int64)
 
 
 def later_shakespeare(count=128, length=256):
-    """`count` texts of as many tokens each from a later place of the same plays: i64 [count, 1, length]."""
+    """`count` texts of as many tokens each from a later place of the same plays: i64 [count, 1,
+    length]."""
     with open(os.path.join(FOLDER, "text", "tinyshakespeare.txt"), "rb") as source:
         text = source.read()[400_000:]
     with open(os.path.join(CORPUS, "models", "stories260k_T64", "tok512.bin"), "rb") as source:
@@ -84,10 +89,12 @@ def later_shakespeare(count=128, length=256):
 
 
 def tokens_of(line, vocabulary):
-    """Byte pair encoding: the pair of neighbours that makes the piece of the highest score is joined, until none does."""
+    """Byte pair encoding: the pair of neighbours that makes the piece of the highest score is
+    joined, until none does."""
     pieces = [bytes([byte]) if bytes([byte]) in vocabulary else b"<0x%02X>" % byte for byte in line]
     while True:
-        joined = [(vocabulary[a + b][1], -i) for i, (a, b) in enumerate(zip(pieces, pieces[1:])) if a + b in vocabulary]
+        joined = [(vocabulary[a + b][1], -i) for i, (a, b) in enumerate(zip(pieces, pieces[1:]))
+                  if a + b in vocabulary]
         if not joined:
             return [vocabulary[piece][0] for piece in pieces]
         place = -max(joined)[1]
@@ -96,4 +103,5 @@ def tokens_of(line, vocabulary):
 
 def own_story():
     """The story that stories260k tells, as a text of its tokens."""
-    return np.load(os.path.join(CORPUS, "models", "stories260k_dyn", "expected_tokens.npy")).astype(np.int64).reshape(1, -1)
+    return np.load(os.path.join(CORPUS, "models", "stories260k_dyn",
+                                "expected_tokens.npy")).astype(np.int64).reshape(1, -1)

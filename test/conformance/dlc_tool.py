@@ -1,4 +1,5 @@
-"""The dlc of the build as Python functions. Whatever it refuses becomes a Failure that quotes it."""
+"""The dlc of the build as Python functions. Whatever it refuses becomes a Failure that quotes it.
+"""
 import os
 import subprocess
 import tempfile
@@ -18,7 +19,8 @@ TURN = int(os.environ.get("DLC_TURN", 0))  # which sample a long kind of test ta
 def run_tool(*command, cwd=None, timeout=TIMEOUT):
     command = [*map(str, command)]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, cwd=cwd)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                             timeout=timeout, cwd=cwd)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{' '.join(command)}: {error}") from None
     if run.returncode:
@@ -36,7 +38,8 @@ def dlc_translate(*arguments):
 
 
 def compile_model(model, output, weights=None, *flags, cwd=None):
-    dlc("compile", model, "-o", output, *(["--weights", weights] if weights else []), *flags, cwd=cwd)
+    dlc("compile", model, "-o", output, *(["--weights", weights] if weights else []), *flags,
+        cwd=cwd)
     if not os.path.getsize(output):
         raise Failure(f"{output} is empty")
 
@@ -60,7 +63,9 @@ def expect_close(actual, expected, rtol, atol):
         raise Failure(f"shape {list(actual.shape)}, expected {list(expected.shape)}")
     excess = np.abs(actual.astype(np.float64) - expected) - rtol * np.abs(expected)
     if not np.all(excess <= atol):
-        worst = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)), excess.shape)
+        worst = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)),
+                                 excess.shape)
         index = [int(i) for i in worst]
-        raise Failure(f"{int((~(excess <= atol)).sum())} of {excess.size} values differ by more than {rtol} relative "
-                      f"+ {atol}; worst at {index}: {actual[worst]!r}, expected {expected[worst]!r}")
+        raise Failure(
+            f"{int((~(excess <= atol)).sum())} of {excess.size} values differ by more than {rtol} relative "
+            f"+ {atol}; worst at {index}: {actual[worst]!r}, expected {expected[worst]!r}")

@@ -8,8 +8,8 @@ OPSET = 17  # the newest that the tracing exporter of PyTorch 1.13 to 2.x writes
 
 
 def export_onnx(module, inputs, folder, outputs=None, dynamic=None):
-    """The path of an ONNX file of `module` in `folder`, named after its class. `inputs`: examples by
-    name, in the order of forward's parameters; `outputs`: names; `dynamic`: {"x": {0: "N"}}."""
+    """The path of an ONNX file of `module` in `folder`, named after its class. `inputs`: examples
+    by name, in the order of forward's parameters; `outputs`: names; `dynamic`: {"x": {0: "N"}}."""
     import torch
 
     path = os.path.join(folder, type(module).__name__ + ".onnx")
@@ -17,7 +17,8 @@ def export_onnx(module, inputs, folder, outputs=None, dynamic=None):
     fused = getattr(torch.backends, "mha", None)  # of PyTorch 2
     was_fused = fused and fused.get_fastpath_enabled()
     try:
-        # Fused kernels for attention, which the exporter does not know: PyTorch 1.13 takes them under no_grad.
+        # Fused kernels for attention, which the exporter does not know: PyTorch 1.13 takes them
+        # under no_grad.
         if fused:
             fused.set_fastpath_enabled(False)
         with warnings.catch_warnings():

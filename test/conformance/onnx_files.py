@@ -1,4 +1,5 @@
-"""The ONNX project's test cases: tensors and graphs from the protobuf wire format, and the archives of the corpus."""
+"""The ONNX project's test cases: tensors and graphs from the protobuf wire format, and the archives
+of the corpus."""
 import csv
 import hashlib
 import os
@@ -9,13 +10,20 @@ import numpy as np
 from onnx_weights import fields, varint
 
 # TensorProto.DataType: name in dlc, NumPy's type of its bytes.
-DTYPES = {1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 5: ("i16", "<i2"), 6: ("i32", "<i4"), 7: ("i64", "<i8"),
-          9: ("bool", "u1"), 10: ("f16", "<f2"), 11: ("f64", "<f8"), 16: ("bf16", "<u2"), 4: ("u16", "<u2"), 12: ("u32", "<u4"),
-          13: ("u64", "<u8"), 17: ("f8e4m3fn", "u1"), 18: ("f8e4m3fnuz", "u1"), 19: ("f8e5m2", "u1"), 20: ("f8e5m2fnuz", "u1"),
-          21: ("u4", "u1"), 22: ("i4", "i1"), 23: ("f4e2m1", "u1"), 24: ("f8e8m0", "u1"), 25: ("u2", "u1"), 26: ("i2", "i1")}
+DTYPES = {
+    1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 5: ("i16", "<i2"), 6: ("i32", "<i4"),
+    7: ("i64", "<i8"), 9: ("bool", "u1"), 10: ("f16", "<f2"), 11: ("f64", "<f8"),
+    16: ("bf16", "<u2"), 4: ("u16", "<u2"), 12: ("u32", "<u4"), 13: ("u64", "<u8"), 17: ("f8e4m3fn",
+                                                                                         "u1"),
+    18: ("f8e4m3fnuz", "u1"), 19: ("f8e5m2", "u1"), 20: ("f8e5m2fnuz", "u1"), 21: ("u4", "u1"),
+    22: ("i4", "i1"), 23: ("f4e2m1", "u1"), 24: ("f8e8m0", "u1"), 25: ("u2", "u1"), 26: ("i2", "i1")
+}
 # Bits of an element where several lie in a byte, the first in the lowest bits.
 PACKED = {"u4": 4, "i4": 4, "f4e2m1": 4, "u2": 2, "i2": 2}
-PAYLOADS = {4: ("<f4", None), 5: (None, np.int32), 7: (None, np.int64), 10: ("<f8", None), 11: (None, np.uint64)}
+PAYLOADS = {
+    4: ("<f4", None), 5: (None, np.int32), 7: (None, np.int64), 10: ("<f8", None),
+    11: (None, np.uint64)
+}
 
 
 class Unreadable(Exception):
@@ -66,7 +74,8 @@ def read_tensor(message):
 def unpacked(packed, bits, dims):
     """One element a byte, as unsigned numbers."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return ((packed[:, None] >> shifts) & (2**bits - 1)).reshape(-1)[:int(np.prod(dims, dtype=np.int64))].reshape(dims)
+    return ((packed[:, None] >> shifts) &
+            (2**bits - 1)).reshape(-1)[:int(np.prod(dims, dtype=np.int64))].reshape(dims)
 
 
 def graph_of(path):
@@ -91,9 +100,12 @@ def graph_of(path):
 
 
 def extract(corpus, parent):
-    """The folder of the cases, in `parent` and named by what the archives hold: they are unpacked there once, and those of another
-    corpus elsewhere."""
-    archives = [os.path.join(corpus, "onnx-backend", name) for name in ("onnx-node-tests.tar.xz", "onnx-other-tests.tar.xz")]
+    """The folder of the cases, in `parent` and named by what the archives hold: they are unpacked
+    there once, and those of another corpus elsewhere."""
+    archives = [
+        os.path.join(corpus, "onnx-backend", name)
+        for name in ("onnx-node-tests.tar.xz", "onnx-other-tests.tar.xz")
+    ]
     digest = hashlib.sha256()
     for archive in archives:
         with open(archive, "rb") as source:
@@ -116,5 +128,6 @@ def small_models(folder):
 
 def index(corpus):
     """test -> row of the index, of the node tests."""
-    with open(os.path.join(corpus, "onnx-backend", "onnx-node-tests.index.tsv"), newline="") as source:
+    with open(os.path.join(corpus, "onnx-backend", "onnx-node-tests.index.tsv"),
+              newline="") as source:
         return {row["test"]: row for row in csv.DictReader(source, delimiter="\t")}

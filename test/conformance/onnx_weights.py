@@ -1,4 +1,5 @@
-"""The constant tensors of an ONNX file, read from the protobuf wire format: enough to give a model's weights other names."""
+"""The constant tensors of an ONNX file, read from the protobuf wire format: enough to give a
+model's weights other names."""
 import numpy as np
 
 DTYPES = {1: "<f4", 6: "<i4", 7: "<i8", 11: "<f8"}
@@ -15,7 +16,8 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, value) of each field of a message: an int, or the bytes of a string or of a message."""
+    """(number, value) of each field of a message: an int, or the bytes of a string or of a message.
+    """
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -50,7 +52,8 @@ def tensor(message):
         elif number == 9:
             raw = value
     raw = floats if raw is None else raw
-    if dtype not in DTYPES or len(raw) != np.dtype(DTYPES[dtype]).itemsize * int(np.prod(dims, dtype=np.int64)):
+    if dtype not in DTYPES or len(raw) != np.dtype(DTYPES[dtype]).itemsize * int(
+            np.prod(dims, dtype=np.int64)):
         return name, None
     return name, np.frombuffer(raw, DTYPES[dtype]).reshape(dims)
 

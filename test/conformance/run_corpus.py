@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Other people's trained networks, written as .dl, with their own weights bound by name: stored vectors and data sets.
+"""Other people's trained networks, written as .dl, with their own weights bound by name: stored
+vectors and data sets.
 
 Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
 import os
@@ -27,21 +28,30 @@ class Model(NamedTuple):
     inputs: Sequence[str]  # names in the .dl, in the order of the stored input_K.npy
     outputs: Sequence[str]
     vectors: Sequence[str] = ("", "test_data_set_1")  # folders of stored vectors
-    onnx_names: Optional[Dict[str, str]] = None  # parameter -> end of its constant's name in model.onnx, the weights then
-    own_error: float = 0.7e-5  # the most that the stored vectors, another engine's in f32, lie from the f64 values
+    onnx_names: Optional[Dict[
+        str, str]] = None  # parameter -> end of its constant's name in model.onnx, the weights then
+    # The most that the stored vectors, another engine's in f32, lie from the f64 values
+    own_error: float = 0.7e-5
 
 
-SILERO = {"stft_conv.weight": "stft.forward_basis_buffer",
-          **{f"conv{i + 1}.{leaf}": f"encoder.{i}.reparam_conv.{leaf}" for i in range(4) for leaf in ("weight", "bias")},
-          **{f"lstm.{leaf}_l0": f"decoder.rnn.{leaf}" for leaf in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")},
-          **{f"final_conv.{leaf}": f"decoder.decoder.2.{leaf}" for leaf in ("weight", "bias")}}
+SILERO = {
+    "stft_conv.weight": "stft.forward_basis_buffer", **{
+        f"conv{i + 1}.{leaf}": f"encoder.{i}.reparam_conv.{leaf}" for i in range(4)
+                                                        for leaf in ("weight", "bias")
+    }, **{
+        f"lstm.{leaf}_l0": f"decoder.rnn.{leaf}"
+          for leaf in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    }, **{f"final_conv.{leaf}": f"decoder.decoder.2.{leaf}" for leaf in ("weight", "bias")}
+}
 MODELS = {
     "lenet5_mnist": Model(["input"], ["logprob"]),
     "resnet20_cifar10": Model(["input"], ["logits"]),
-    "stories260k_T64": Model(["tokens"], ["logits"], ("",), own_error=1.6e-5),
-    # The safetensors beside the model are of another training: PyTorch over them gives other outputs than those stored.
+    "stories260k_T64": Model(["tokens"], ["logits"], ("", ), own_error=1.6e-5),
+    # The safetensors beside the model are of another training: PyTorch over them gives other
+    # outputs than those stored.
     "silero_vad_static16k": Model(["input", "state"], ["output", "stateN"],
-                                  ("", "test_data_set_1", "test_data_set_2", "test_data_set_3"), SILERO),
+                                  ("", "test_data_set_1", "test_data_set_2", "test_data_set_3"),
+                                  SILERO),
 }
 DEVICES = ("cpu", "cuda-emu")
 # Ours may lie as far from the f64 values as the stored ones do, on the other side.
@@ -69,13 +79,15 @@ def vectors(cases, name, model):
     folder = os.path.join(CORPUS, "models", name)
     package = os.path.join(OUT, name + ".bin")
     with cases.case(f"{name}: compile"):
-        compile_model(os.path.join(HERE, "models", name + ".dl"), package, weights_of(name, model, folder))
+        compile_model(os.path.join(HERE, "models", name + ".dl"), package,
+                      weights_of(name, model, folder))
     for index, vector in enumerate(model.vectors):
         stored = lambda kind, k: np.load(os.path.join(folder, vector, f"{kind}_{k}.npy"))
         data = {port: stored("input", k) for k, port in enumerate(model.inputs)}
         for device in DEVICES:
             with cases.case(f"{name}: stored vector {index} on {device}"):
-                for k, actual in enumerate(run_model(package, data, model.outputs, "--device", device)):
+                for k, actual in enumerate(
+                        run_model(package, data, model.outputs, "--device", device)):
                     expect_close(actual, stored("output", k), RTOL, 2 * model.own_error)
 
 
@@ -88,9 +100,12 @@ def data_set(cases):
         classes = output.argmax(1)
         correct = int((classes == labels).sum())
         if len(labels) != MNIST_IMAGES or correct != MNIST_CORRECT:
-            raise Failure(f"{correct} of {len(labels)} are right, expected {MNIST_CORRECT} of {MNIST_IMAGES}")
+            raise Failure(
+                f"{correct} of {len(labels)} are right, expected {MNIST_CORRECT} of {MNIST_IMAGES}")
     sample = np.random.RandomState(200).permutation(len(labels))[:EMULATED_IMAGES]
-    with cases.case(f"lenet5_mnist: {EMULATED_IMAGES} sampled MNIST images on cuda-emu, the classes of cpu"):
+    with cases.case(
+            f"lenet5_mnist: {EMULATED_IMAGES} sampled MNIST images on cuda-emu, the classes of cpu"
+    ):
         if classes is None:
             raise Failure("the cpu gave no classes to compare with")
         output, = run_model(package, {"input": images[sample]}, ["logprob"], "--device", "cuda-emu")
@@ -100,11 +115,13 @@ def data_set(cases):
 
 
 def cached_text(cases):
-    """The whole text, token by token out of the KV cache; then the prompt at once after a reset, and its text goes on as before."""
+    """The whole text, token by token out of the KV cache; then the prompt at once after a reset,
+    and its text goes on as before."""
     folder = os.path.join(CORPUS, "models", "stories260k_T64")
     package = os.path.join(OUT, "stories260k_cached.bin")
     with cases.case("stories260k_cached: compile"):
-        compile_model(os.path.join(HERE, "models", "stories260k_cached.dl"), package, os.path.join(folder, "weights.safetensors"))
+        compile_model(os.path.join(HERE, "models", "stories260k_cached.dl"), package,
+                      os.path.join(folder, "weights.safetensors"))
     wanted = np.load(os.path.join(folder, "expected_tokens.npy"))
     with open(os.path.join(folder, "expected_text.txt"), "rb") as source:
         text = source.read()
@@ -112,8 +129,8 @@ def cached_text(cases):
         with cases.case(f"stories260k_cached: {steps} tokens with a KV cache on {device}"):
             if device == "cuda-emu":
                 emulate()
-            with Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package, "cpu" if device == "cpu" else "cuda",
-                         checked=device == "cpu") as session:
+            with Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package,
+                         "cpu" if device == "cpu" else "cuda", checked=device == "cpu") as session:
                 def following(*tokens):
                     _, logits = session.run({"tokens": np.array([tokens], np.int64)})["logits"]
                     return int(logits[0, -1].argmax())
@@ -123,12 +140,16 @@ def cached_text(cases):
                 if tokens != wanted[:steps].tolist():
                     raise Failure(f"{tokens}, expected {wanted[:steps].tolist()}")
                 said = text_of(tokens, os.path.join(folder, "tok512.bin"))
-                if said.strip() != text.strip() and (steps == len(wanted) or not text.startswith(said)):
+                if said.strip() != text.strip() and (steps == len(wanted)
+                                                     or not text.startswith(said)):
                     raise Failure(f"the text is {said!r}, expected {text!r}")
                 session.reset_states()
                 prompt = [int(token) for token in wanted[:12]]
-                if (first := following(*prompt)) != wanted[12] or (second := following(first)) != wanted[13]:
-                    raise Failure(f"after a prompt of 12 come {first}, {second}; expected {wanted[12:14].tolist()}")
+                if (first := following(*prompt)) != wanted[12] or (second :=
+                                                                   following(first)) != wanted[13]:
+                    raise Failure(
+                        f"after a prompt of 12 come {first}, {second}; expected {wanted[12:14].tolist()}"
+                    )
 
 
 def main():

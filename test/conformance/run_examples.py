@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The networks of examples/ against PyTorch in f64, and two promises about them: the same source gives the same file,
-byte for byte, and the number of threads never changes a bit of the result."""
+"""The networks of examples/ against PyTorch in f64, and two promises about them: the same source
+gives the same file, byte for byte, and the number of threads never changes a bit of the result."""
 import os
 import re
 import subprocess
@@ -21,7 +21,8 @@ OUT = os.path.join(BUILD, "examples")
 
 
 class Example:
-    """name; the shape of one input; the output; batch sizes to run on the cpu and on the emulated GPU."""
+    """name; the shape of one input; the output; batch sizes to run on the cpu and on the emulated
+    GPU."""
 
     def __init__(self, name, shape, output, cpu, emulated, rtol, atol):
         self.name, self.shape, self.output = name, shape, output
@@ -76,7 +77,8 @@ def one_example(cases, example):
     weights = example.weights()
     with cases.case(f"{example.name}: compile"):
         compile_model(example.model, example.package, weights)
-    with cases.case(f"{example.name}: two compiles, the same bytes"), tempfile.TemporaryDirectory() as folder:
+    with cases.case(f"{example.name}: two compiles, the same bytes"), tempfile.TemporaryDirectory(
+    ) as folder:
         again = os.path.join(folder, "again.bin")
         compile_model(example.model, again, weights, cwd=folder)
         with open(example.package, "rb") as first, open(again, "rb") as second:
@@ -87,12 +89,13 @@ def one_example(cases, example):
         for batch in batches:
             with cases.case(f"{example.name}: batch {batch} on {device} against PyTorch"):
                 data = example.data(batch)
-                actual, = run_model(example.package, {"x": data}, [example.output], "--device", device)
+                actual, = run_model(example.package, {"x": data}, [example.output], "--device",
+                                    device)
                 expect_close(actual, oracle(data)[0], example.rtol, example.atol)
     with cases.case(f"{example.name}: 1 and 2 threads, the same bits"):
         data = example.data(2)
-        one, two = (run_model(example.package, {"x": data}, [example.output], "--device", "cpu", "--threads", threads)[0]
-                    for threads in (1, 2))
+        one, two = (run_model(example.package, {"x": data}, [example.output], "--device", "cpu",
+                              "--threads", threads)[0] for threads in (1, 2))
         if one.tobytes() != two.tobytes():
             raise Failure(f"{int((one != two).sum())} of {one.size} values differ")
 
@@ -112,15 +115,18 @@ def digits_accuracy(cases):
         if correct < 0.97 * len(labels):
             raise Failure(f"{correct} of {len(labels)} are right")
         if (classes != expected).any():
-            raise Failure(f"PyTorch says otherwise for images {np.flatnonzero(classes != expected).tolist()}")
+            raise Failure(
+                f"PyTorch says otherwise for images {np.flatnonzero(classes != expected).tolist()}")
 
 
 def reduced(name, sizes):
-    """Writes NAME.dl with other values for its constants, and weights for it; gives both and the weights in f64."""
+    """Writes NAME.dl with other values for its constants, and weights for it; gives both and the
+    weights in f64."""
     with open(os.path.join(EXAMPLES, name, name + ".dl"), encoding="utf-8") as source:
         text = source.read()
     for constant, value in sizes.items():
-        text, count = re.subn(rf"^const {constant} = .*$", f"const {constant} = {value}", text, flags=re.M)
+        text, count = re.subn(rf"^const {constant} = .*$", f"const {constant} = {value}", text,
+                              flags=re.M)
         if count != 1:
             raise Failure(f"{name}.dl has no constant {constant}")
     folder = os.path.join(OUT, name + "-small")
@@ -152,7 +158,8 @@ def transformer(cases, name, sizes, oracle, inputs_of, outputs):
                 expected = oracle(weights, sizes["HEADS"], sizes["LAYERS"], *tensors)
                 expected = expected if isinstance(expected, tuple) else (expected,)
                 for one, other in zip(actual, expected):
-                    # Values of layer norms, near 1, through two layers of f32 sums of up to 128 terms.
+                    # Values of layer norms, near 1, through two layers of f32 sums of up to 128
+                    # terms.
                     expect_close(one, other.numpy(), 1e-4, 1e-5)
 
 
@@ -173,7 +180,8 @@ def matrix_product(cases):
     with cases.case("matmul: compile"):
         compile_model(os.path.join(EXAMPLES, "matmul", "matmul.dl"), package)
     random = np.random.RandomState(5)
-    for device, m, k, n in (("cpu", 1, 1, 1), ("cpu", 7, 33, 65), ("cpu", 200, 300, 100), ("cuda-emu", 33, 17, 40)):
+    for device, m, k, n in (("cpu", 1, 1, 1), ("cpu", 7, 33, 65), ("cpu", 200, 300, 100),
+                            ("cuda-emu", 33, 17, 40)):
         with cases.case(f"matmul: {m}x{k} by {k}x{n} on {device}"):
             a, b = (random.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
             actual, = run_model(package, {"a": a, "b": b}, ["c"], "--device", device)
@@ -189,10 +197,11 @@ def main():
     for example in ALL:
         one_example(cases, example)
     digits_accuracy(cases)
-    transformer(cases, "bert", {"VOCAB": 50, "HIDDEN": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, bert, bert_inputs,
-                ("last_hidden_state", "pooler_output"))
-    transformer(cases, "gpt2", {"VOCAB": 50, "WIDTH": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, gpt2, gpt2_inputs,
-                ("logits",))
+    transformer(cases, "bert",
+                {"VOCAB": 50, "HIDDEN": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, bert,
+                bert_inputs, ("last_hidden_state", "pooler_output"))
+    transformer(cases, "gpt2", {"VOCAB": 50, "WIDTH": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16},
+                gpt2, gpt2_inputs, ("logits", ))
     matrix_product(cases)
     return cases.finish()
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""ONNX's Gradient against PyTorch's autograd in f64, on the CPU: a graph for each rule of frontend/onnx/gradient, and what the op says
-of values that are independent, given anew, or differentiated twice. A rule that no graph goes through is a failure.
+"""ONNX's Gradient against PyTorch's autograd in f64, on the CPU: a graph for each rule of
+frontend/onnx/gradient, and what the op says of values that are independent, given anew, or
+differentiated twice. A rule that no graph goes through is a failure.
 
   run_gradient.py                      all of them
   run_gradient.py --device cuda-emu    on the emulated GPU
@@ -15,7 +16,8 @@ import tempfile
 import numpy as np
 import torch
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "frontend", "onnx", "Inputs"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "frontend", "onnx", "Inputs"))
 from cases import Cases, Failure
 from dlc_tool import BUILD, DLC, ROOT, expect_close
 from gradient_cases import CASES
@@ -24,21 +26,27 @@ from run_onnx import emulate
 from runtime_session import Refused, Session
 
 DOMAIN = "ai.onnx.preview.training"
-DTYPES = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32", np.dtype(np.float16): "f16", np.dtype(np.int64): "i64",
-          np.dtype(bool): "bool"}
+DTYPES = {
+    np.dtype(np.float64): "f64",
+    np.dtype(np.float32): "f32",
+    np.dtype(np.float16): "f16",
+    np.dtype(np.int64): "i64",
+    np.dtype(bool): "bool"
+}
 
 
 def gradient(xs, y, outputs, zs=(), inputs=None):
     """A Gradient node; `inputs`: values for xs and zs other than the graph's own."""
-    return node("Gradient", ", ".join(inputs or [*xs, *zs]), ", ".join(outputs), name="gradient", domain=DOMAIN, xs=list(xs), y=y,
-                **({"zs": list(zs)} if zs else {}))
+    return node("Gradient", ", ".join(inputs or [*xs, *zs]), ", ".join(outputs), name="gradient",
+                domain=DOMAIN, xs=list(xs), y=y, **({"zs": list(zs)} if zs else {}))
 
 
 def results_of(path, data, arrays, device):
     """What a model gives for the arrays, by the names of its outputs."""
     with open(path + ".onnx", "wb") as out:
         out.write(data)
-    run = subprocess.run([DLC, "compile", path + ".onnx", "--target", device, "-o", path + ".bin"], capture_output=True, text=True)
+    run = subprocess.run([DLC, "compile", path + ".onnx", "--target", device, "-o", path + ".bin"],
+                         capture_output=True, text=True)
     if run.returncode:
         raise Failure(f"exit status {run.returncode}: {run.stderr.strip()[-1500:]}")
     library = os.path.join(BUILD, "lib", "libdlc_runtime.so")
@@ -51,25 +59,43 @@ def results_of(path, data, arrays, device):
 
 def ops_of(path):
     """The dl ops of a model."""
-    run = subprocess.run([DLC, "compile", path, "--compile-to=import"], capture_output=True, text=True)
+    run = subprocess.run([DLC, "compile", path, "--compile-to=import"], capture_output=True,
+                         text=True)
     return set(re.findall(r"\bdl\.(\w+) ", run.stdout))
 
 
 def run_case(case, path, device, gone_through):
     random = np.random.RandomState(sum(map(ord, case.name)))
-    arrays = {name: make(random) if callable(make) else np.array(make) for name, make in case.inputs.items()}
-    leaves = {name: torch.tensor(array, requires_grad=array.dtype.kind == "f") for name, array in arrays.items()}
+    arrays = {
+        name: make(random) if callable(make) else np.array(make)
+        for name, make in case.inputs.items()
+    }
+    leaves = {
+        name: torch.tensor(array, requires_grad=array.dtype.kind == "f")
+        for name, array in arrays.items()
+    }
     y = case.function(*leaves.values())
     weights = random.uniform(0.5, 1.5, tuple(y.shape)).astype(arrays[case.xs[0]].dtype)
-    wanted = torch.autograd.grad((y * torch.tensor(weights)).sum(), [leaves[name] for name in case.xs], create_graph=case.twice)
+    wanted = torch.autograd.grad((y * torch.tensor(weights)).sum(),
+                                 [leaves[name] for name in case.xs], create_graph=case.twice)
     if case.twice:  # of the sum of the first derivatives
-        wanted = torch.autograd.grad(sum((one * one).sum() for one in wanted), [leaves[name] for name in case.xs])
+        wanted = torch.autograd.grad(sum((one * one).sum() for one in wanted),
+                                     [leaves[name] for name in case.xs])
     # A dim that the case names is a symbol of the model.
-    declared = [value(name, DTYPES[array.dtype], case.dims.get(name, array.shape)) for name, array in arrays.items()]
-    given = [*declared, value("weights", DTYPES[weights.dtype], case.dims.get("weights", weights.shape))]
+    declared = [
+        value(name, DTYPES[array.dtype], case.dims.get(name, array.shape))
+        for name, array in arrays.items()
+    ]
+    given = [
+        *declared,
+        value("weights", DTYPES[weights.dtype], case.dims.get("weights", weights.shape))
+    ]
     forward = [*case.nodes, node("Mul", "y, weights", "weighted")]
     results = [f"d_{name}" for name in case.xs]
-    nodes = [*forward, gradient(case.xs, "weighted", [f"first_{r}" for r in results] if case.twice else results)]
+    nodes = [
+        *forward,
+        gradient(case.xs, "weighted", [f"first_{r}" for r in results] if case.twice else results)
+    ]
     if case.twice:
         total = [node("Mul", f"first_{r}, first_{r}", f"square_{r}") for r in results]
         total += [node("ReduceSum", f"square_{r}", f"sum_{r}", keepdims=0) for r in results]
@@ -77,7 +103,9 @@ def run_case(case, path, device, gone_through):
         nodes += [*total, gradient(case.xs, "total", results)]
     through = [*forward, gradient(case.xs, "weighted", results)] if case.twice else forward
     with open(path + "_through.onnx", "wb") as out:
-        out.write(model(through, given, results if case.twice else ("weighted",), case.tensors, case.opset, opsets=[(DOMAIN, 1)]))
+        out.write(
+            model(through, given, results if case.twice else ("weighted", ), case.tensors,
+                  case.opset, opsets=[(DOMAIN, 1)]))
     gone_through |= ops_of(path + "_through.onnx")
     data = model(nodes, given, results, case.tensors, case.opset, opsets=[(DOMAIN, 1)])
     got = results_of(path, data, {**arrays, "weights": weights}, device)
@@ -87,7 +115,8 @@ def run_case(case, path, device, gone_through):
         if found.dtype != arrays[name].dtype:
             raise Failure(f"d_{name} is {found.dtype}, expected {arrays[name].dtype}")
         try:
-            expect_close(found, expected, case.rtol, case.rtol * max(1, float(np.abs(expected).max(initial=0))))
+            expect_close(found, expected, case.rtol,
+                         case.rtol * max(1, float(np.abs(expected).max(initial=0))))
         except Failure as failure:
             raise Failure(f"d_{name}: {failure}") from None
 
@@ -107,35 +136,75 @@ def graphs():
     product = node("Mul", "a, b", "y")
     both = {"a": 3.0, "b": 5.0}
     yield "a value by itself", [gradient("a", "a", ["d"])], {"a": [2.0, 3.0]}, ["d"], [[1, 1]]
-    yield "a value by an Identity of it", [node("Identity", "a", "b"), gradient("a", "b", ["d"])], {"a": 2.0}, ["d"], [1]
-    yield "what it does not depend on", [product, gradient("abc", "y", ["da", "db", "dc"])], {**both, "c": [1.0, 2.0]}, ["dc", "da"], [[0, 0], 5]
-    yield "through integers", [node("Cast", "a", "i", to=7), node("Cast", "i", "y", to=11), gradient("a", "y", ["d"])], {"a": 2.5}, ["d"], [0]
+    yield "a value by an Identity of it", [node("Identity", "a", "b"),
+                                           gradient("a", "b", ["d"])], {"a": 2.0}, ["d"], [1]
+    yield "what it does not depend on", [product, gradient("abc", "y", ["da", "db", "dc"])
+                                         ], {**both, "c": [1.0, 2.0]}, ["dc", "da"], [[0, 0], 5]
+    yield "through integers", [
+        node("Cast", "a", "i", to=7),
+        node("Cast", "i", "y", to=11),
+        gradient("a", "y", ["d"])
+    ], {"a": 2.5}, ["d"], [0]
     yield "a result left out", [product, gradient("ab", "y", ["", "db"])], both, ["db"], [3]
     yield "one held constant", [product, gradient("a", "y", ["da"], zs="b")], both, ["da"], [5]
     yield "one held constant that depends on the other", [
-        node("Mul", "a, a", "b"), product, gradient("a", "y", ["da"], zs="b")], {"a": 3.0}, ["da"], [9]
-    yield "one that depends on the other", [node("Mul", "a, a", "b"), product, gradient("ab", "y", ["da", "db"])], {"a": 3.0}, ["da", "db"], [9, 3]
-    yield "one by two names", [node("Identity", "a", "b"), product, gradient("ab", "y", ["da", "db"])], {"a": 3.0}, ["da", "db"], [3, 3]
-    yield "one by a name that y does not use", [node("Identity", "a", "b"), node("Mul", "a, a", "y"), gradient("b", "y", ["db"])], {"a": 3.0}, ["db"], [0]
-    yield "an intermediate value", [node("Exp", "a", "h"), node("Mul", "h, h", "y"), gradient(["h"], "y", ["d"])], {"a": 0.0}, ["d"], [2]
+        node("Mul", "a, a", "b"), product,
+        gradient("a", "y", ["da"], zs="b")
+    ], {"a": 3.0}, ["da"], [9]
+    yield "one that depends on the other", [
+        node("Mul", "a, a", "b"), product,
+        gradient("ab", "y", ["da", "db"])
+    ], {"a": 3.0}, ["da", "db"], [9, 3]
+    yield "one by two names", [
+        node("Identity", "a", "b"), product,
+        gradient("ab", "y", ["da", "db"])
+    ], {"a": 3.0}, ["da", "db"], [3, 3]
+    yield "one by a name that y does not use", [
+        node("Identity", "a", "b"),
+        node("Mul", "a, a", "y"),
+        gradient("b", "y", ["db"])
+    ], {"a": 3.0}, ["db"], [0]
+    yield "an intermediate value", [
+        node("Exp", "a", "h"),
+        node("Mul", "h, h", "y"),
+        gradient(["h"], "y", ["d"])
+    ], {"a": 0.0}, ["d"], [2]
     yield "other values than the graph's", [
-        node("Exp", "a", "h"), node("Mul", "h, b", "t"), node("Mul", "t, h", "y"),
-        gradient("hb", "y", ["dh", "db"], inputs=["c", "b"])], {"a": 0.0, "b": 5.0, "c": 2.0}, ["dh", "db", "y"], [20, 4, 5]
-    yield "another value of one held constant", [product, gradient("a", "y", ["da"], zs="b", inputs=["a", "c"])], {**both, "c": 7.0}, ["da", "y"], [7, 15]
-    yield "a node before the one of y", [gradient("ab", "y", ["da", "db"]), product], both, ["da", "db"], [5, 3]
+        node("Exp", "a", "h"),
+        node("Mul", "h, b", "t"),
+        node("Mul", "t, h", "y"),
+        gradient("hb", "y", ["dh", "db"], inputs=["c", "b"])
+    ], {"a": 0.0, "b": 5.0, "c": 2.0}, ["dh", "db", "y"], [20, 4, 5]
+    yield "another value of one held constant", [
+        product, gradient("a", "y", ["da"], zs="b", inputs=["a", "c"])
+    ], {**both, "c": 7.0}, ["da", "y"], [7, 15]
+    yield "a node before the one of y", [gradient("ab", "y", ["da", "db"]),
+                                         product], both, ["da", "db"], [5, 3]
     yield "numbers that would be folded", [
-        node("Mul", "n, n", "m"), node("Mul", "m, a", "y"), gradient("n", "y", ["d"])], {"a": 3.0}, ["d"], [12], [tensor("n", "f64", [], raw=np.float64(2).tobytes())]
+        node("Mul", "n, n", "m"),
+        node("Mul", "m, a", "y"),
+        gradient("n", "y", ["d"])
+    ], {"a": 3.0}, ["d"], [12], [tensor("n", "f64", [], raw=np.float64(2).tobytes())]
     yield "an exponent that would be folded", [
-        node("Pow", "a, n", "y"), gradient("n", "y", ["d"])], {"a": 3.0}, ["d"], [9 * np.log(3)], [tensor("n", "f64", [], raw=np.float64(2).tobytes())]
+        node("Pow", "a, n", "y"), gradient("n", "y", ["d"])
+    ], {"a": 3.0}, ["d"], [9 * np.log(3)], [tensor("n", "f64", [], raw=np.float64(2).tobytes())]
     weight = tensor("w", "f64", [3], raw=np.array([1.0, 2.0, 3.0]).tobytes())
     yield "a weight that an Identity repeats", [
-        node("Identity", "w", "v"), node("Mul", "v, a", "y"), gradient("w", "y", ["d"])], {"a": [4.0, 5.0, 6.0]}, ["d"], [[4, 5, 6]], [weight]
+        node("Identity", "w", "v"),
+        node("Mul", "v, a", "y"),
+        gradient("w", "y", ["d"])
+    ], {"a": [4.0, 5.0, 6.0]}, ["d"], [[4, 5, 6]], [weight]
     yield "a derivative of a derivative", [
-        node("Mul", "a, a", "s"), node("Mul", "s, a", "y"), gradient("a", "y", ["d"]), gradient("a", "d", ["dd"]),
-        gradient("a", "dd", ["ddd"])], {"a": 2.0}, ["d", "dd", "ddd"], [12, 12, 6]
+        node("Mul", "a, a", "s"),
+        node("Mul", "s, a", "y"),
+        gradient("a", "y", ["d"]),
+        gradient("a", "d", ["dd"]),
+        gradient("a", "dd", ["ddd"])
+    ], {"a": 2.0}, ["d", "dd", "ddd"], [12, 12, 6]
     body = [node("Mul", "p, q", "r"), gradient(["p"], "r", ["s"])]
     yield ("in a function", [node("F", "a, b", "y", domain="own")], both, ["y"], [5], (),
-           [function("F", body, "p, q", "s") + field(9, field(1, DOMAIN) + field(2, 1))], [("own", 1)])
+           [function("F", body, "p, q", "s") + field(9,
+                                                     field(1, DOMAIN) + field(2, 1))], [("own", 1)])
 
 
 def main():
@@ -166,7 +235,8 @@ def main():
                 rules |= set(re.findall(r'\{"dl\.(\w+)",', source.read()))
         with cases.case("every rule is gone through"):
             if rules - gone_through:
-                raise Failure(f"no graph here goes through {', '.join(sorted(rules - gone_through))}")
+                raise Failure(
+                    f"no graph here goes through {', '.join(sorted(rules - gone_through))}")
     return cases.finish()
 
 

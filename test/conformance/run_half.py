@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A model whose signature is f16, its weights stored as f16, f32 and f64, against PyTorch in f64 over the same f16 numbers: on the
-CPU and the emulated GPU."""
+"""A model whose signature is f16, its weights stored as f16, f32 and f64, against PyTorch in f64
+over the same f16 numbers: on the CPU and the emulated GPU."""
 import os
 import sys
 
@@ -30,14 +30,20 @@ model Half {
 }
 weights "half.safetensors"
 """
-STORED = {"conv.weight": ((4, 1, 3, 3), np.float16), "conv.bias": ((4,), np.float64), "norm.weight": ((16,), np.float32),
-          "norm.bias": ((16,), np.float16), "fc.weight": ((8, 16), np.float32), "fc.bias": ((8,), np.float16),
-          "scale": ((8,), np.float16)}
+STORED = {
+    "conv.weight": ((4, 1, 3, 3), np.float16), "conv.bias": ((4, ), np.float64),
+    "norm.weight": ((16, ), np.float32), "norm.bias": ((16, ), np.float16),
+    "fc.weight": ((8, 16), np.float32), "fc.bias": ((8, ), np.float16), "scale": ((8, ), np.float16)
+}
 
 
 def reference(weights, x):
-    w = {name: torch.from_numpy(value.astype(np.float16)).double() for name, value in weights.items()}
-    h = F.gelu(F.conv2d(torch.from_numpy(x).double(), w["conv.weight"], w["conv.bias"], padding=1)).flatten(2)
+    w = {
+        name: torch.from_numpy(value.astype(np.float16)).double()
+        for name, value in weights.items()
+    }
+    h = F.gelu(F.conv2d(torch.from_numpy(x).double(), w["conv.weight"], w["conv.bias"],
+                        padding=1)).flatten(2)
     h = F.layer_norm(h, (16,), w["norm.weight"], w["norm.bias"])
     y = F.linear(h, w["fc.weight"], w["fc.bias"]) * w["scale"]
     return y.numpy(), torch.softmax(y, -1).numpy()
@@ -47,7 +53,10 @@ def main():
     os.makedirs(OUT, exist_ok=True)
     cases = Cases()
     random = np.random.RandomState(16)
-    weights = {name: (0.5 * random.standard_normal(shape)).astype(dtype) for name, (shape, dtype) in STORED.items()}
+    weights = {
+        name: (0.5 * random.standard_normal(shape)).astype(dtype)
+        for name, (shape, dtype) in STORED.items()
+    }
     path = os.path.join(OUT, "half")
     with open(path + ".dl", "w", encoding="utf-8") as out:
         out.write(MODEL)
@@ -62,7 +71,8 @@ def main():
                 for one, other in zip(actual, reference(weights, x)):
                     if one.dtype != np.float16:
                         raise Failure(f"the output is {one.dtype}")
-                    # Each of six stored values is rounded to 11 bits, and the norm divides by deviations below 1.
+                    # Each of six stored values is rounded to 11 bits, and the norm divides by
+                    # deviations below 1.
                     expect_close(one, other, 4e-3, 4e-3)
     return cases.finish()
 

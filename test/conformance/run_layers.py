@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Every layer of the language against the torch.nn module of its name: arguments (names, order, defaults), parameters
-(names and shapes of its state_dict) and results on the CPU.
+"""Every layer of the language against the torch.nn module of its name: arguments (names, order,
+defaults), parameters (names and shapes of its state_dict) and results on the CPU.
 
-PyTorch says what a layer is; the table of layers in frontend/dl/declare/layers is what dlc makes of it."""
+PyTorch says what a layer is; the table of layers in frontend/dl/declare/layers is what dlc makes of
+it."""
 import inspect
 import os
 import re
@@ -20,9 +21,14 @@ sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
 
 OUT = os.path.join(BUILD, "test-logs", "layers")
-TRANSFORMER = ["d_model", "nhead", "dim_feedforward=2048", "dropout=0.1", "activation='relu'", "layer_norm_eps=1e-05", "batch_first=False",
-               "norm_first=False", "bias=True"]
-RECURRENT = ["input_size", "hidden_size", "num_layers=1", "bias=True", "batch_first=False", "dropout=0.0", "bidirectional=False"]
+TRANSFORMER = [
+    "d_model", "nhead", "dim_feedforward=2048", "dropout=0.1", "activation='relu'",
+    "layer_norm_eps=1e-05", "batch_first=False", "norm_first=False", "bias=True"
+]
+RECURRENT = [
+    "input_size", "hidden_size", "num_layers=1", "bias=True", "batch_first=False", "dropout=0.0",
+    "bidirectional=False"
+]
 # What this PyTorch does not say by its signature, or says differently from PyTorch 2.
 KNOWN = {
     "LSTM": RECURRENT + ["proj_size=0"], "GRU": RECURRENT,
@@ -43,8 +49,10 @@ class RMSNorm(nn.Module):
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.dims, self.eps = tuple(range(-len(shape), 0)), np.finfo(np.float32).eps if eps is None else eps
+        shape = (normalized_shape, ) if isinstance(normalized_shape,
+                                                   int) else tuple(normalized_shape)
+        self.dims, self.eps = tuple(range(-len(shape),
+                                          0)), np.finfo(np.float32).eps if eps is None else eps
         self.weight = nn.Parameter(torch.ones(shape)) if elementwise_affine else None
 
     def forward(self, x):
@@ -60,7 +68,8 @@ def torch_arguments(kind):
     if kind in KNOWN:
         return KNOWN[kind]
     arguments = []
-    for name, parameter in list(inspect.signature(torch_kind(kind).__init__).parameters.items())[1:]:
+    for name, parameter in list(inspect.signature(
+            torch_kind(kind).__init__).parameters.items())[1:]:
         if name not in UNKNOWN:
             needed = parameter.default is inspect.Parameter.empty or (kind, name) in NEEDED
             arguments.append(name if needed else f"{name}={parameter.default!r}")
@@ -85,12 +94,14 @@ def same_argument(ours, theirs):
 
 
 def module(kind, arguments):
-    layer = eval(f"kind({arguments})", {"kind": torch_kind(kind), "true": True, "false": False}).double().eval()
+    layer = eval(f"kind({arguments})",
+                 {"kind": torch_kind(kind), "true": True, "false": False}).double().eval()
     random = np.random.RandomState(len(kind) + len(arguments))
     for name, tensor in layer.state_dict().items():
         if tensor.is_floating_point():
             low, high = (0.5, 1.5) if name.endswith("running_var") else (-0.5, 0.5)
-            tensor.copy_(torch.from_numpy(random.uniform(low, high, tuple(tensor.shape)).astype(np.float32)))
+            tensor.copy_(
+                torch.from_numpy(random.uniform(low, high, tuple(tensor.shape)).astype(np.float32)))
     return layer
 
 
@@ -107,11 +118,13 @@ def inputs_of(shapes, seed):
 
 
 def masks_of(masks, seed):
-    """Masks by the names of the layer's arguments; a bool one keeps the first key of each row, so that no row is empty."""
+    """Masks by the names of the layer's arguments; a bool one keeps the first key of each row, so
+    that no row is empty."""
     random = np.random.RandomState(seed + 100)
     made = {}
     for name, (dtype, shape) in masks.items():
-        made[name] = random.uniform(-2, 2, shape).astype(np.float32) if dtype == "f32" else random.uniform(size=shape) < 0.4
+        made[name] = random.uniform(-2, 2, shape).astype(
+            np.float32) if dtype == "f32" else random.uniform(size=shape) < 0.4
         if dtype == "bool":
             made[name][..., 0] = False
     return made
@@ -139,7 +152,8 @@ def names_like(results, prefix):
 
 
 def type_text(array):
-    dtype = "bool" if array.dtype == bool else "i64" if array.dtype in (np.int64, torch.int64) else "f32"
+    dtype = "bool" if array.dtype == bool else "i64" if array.dtype in (np.int64,
+                                                                        torch.int64) else "f32"
     return f"{dtype}[{', '.join(map(str, array.shape))}]"
 
 
@@ -149,12 +163,17 @@ def run_kind(kind, calls):
     for index, (arguments, shapes, *more) in enumerate(calls):
         layer = module(kind, arguments)
         arrays, masks = inputs_of(shapes, index), masks_of(more[0] if more else {}, index)
-        tensor_of = lambda a: torch.from_numpy(a).double() if a.dtype == np.float32 else torch.from_numpy(a)
+        tensor_of = lambda a: torch.from_numpy(a).double(
+        ) if a.dtype == np.float32 else torch.from_numpy(a)
         with torch.no_grad():
             extra = {"need_weights": False} if kind == "MultiheadAttention" else {}
-            output = layer(*map(tensor_of, arrays), **{name: tensor_of(mask) for name, mask in masks.items()}, **extra)
+            output = layer(*map(tensor_of, arrays),
+                           **{name: tensor_of(mask) for name, mask in masks.items()}, **extra)
         names = [f"x{index}_{k}" for k in range(len(arrays))]
-        named = {**dict(zip(names, arrays)), **{f"m{index}_{name}": mask for name, mask in masks.items()}}
+        named = {
+            **dict(zip(names, arrays)),
+            **{f"m{index}_{name}": mask for name, mask in masks.items()}
+        }
         inputs.update(named)
         ports += [f"{name}: {type_text(array)}" for name, array in named.items()]
         names_of = names_like(output, f"y{index}_")
@@ -162,20 +181,29 @@ def run_kind(kind, calls):
             expected[f"y{index}_{k}"] = tensor.numpy()
             results.append(f"y{index}_{k}: {type_text(tensor)}")
         layers.append(f"  l{index}: {kind}({arguments})".replace("'", '"'))
-        extra = "".join(f", {name}=m{index}_{name}" for name in masks) + (", need_weights=false" if kind == "MultiheadAttention" else "")
+        extra = "".join(
+            f", {name}=m{index}_{name}"
+            for name in masks) + (", need_weights=false" if kind == "MultiheadAttention" else "")
         body.append(f"    {names_of} = l{index}({', '.join(names)}{extra})")
         for name, tensor in layer.state_dict().items():
             if not name.endswith("num_batches_tracked"):
                 weights[f"l{index}.{name}"] = tensor.numpy().astype(np.float32)
-    text = "\n".join(["dl 1", "model Layers {", *layers, f"  forward({', '.join(ports)}) -> ({', '.join(results)}) {{", *body, "  }",
-                      "}"] + ([f'weights "{kind}.safetensors"'] if weights else [])) + "\n"
+    text = "\n".join([
+        "dl 1", "model Layers {", *layers,
+        f"  forward({', '.join(ports)}) -> ({', '.join(results)}) {{", *body, "  }", "}"
+    ] + ([f'weights "{kind}.safetensors"'] if weights else [])) + "\n"
     path = os.path.join(OUT, kind)
     with open(path + ".dl", "w", encoding="utf-8") as out:
         out.write(text)
-    if weights:  # binding compares names and shapes with those that the table computes, and refuses any that is left over
+    # Binding compares names and shapes with those that the table computes, and refuses any that is
+    # left over
+    if weights:
         safetensors.save(path + ".safetensors", weights)
     compile_model(path + ".dl", path + ".bin", None, "--target", "cpu")
-    for (name, wanted), actual in zip(expected.items(), run_model(path + ".bin", inputs, list(expected), "--device", "cpu")):
+    for (name,
+         wanted), actual in zip(expected.items(),
+                                run_model(path + ".bin", inputs, list(expected), "--device",
+                                          "cpu")):
         try:
             expect_close(actual, wanted, 2e-5, 1e-5)
         except Failure as failure:

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""The corpus's trained ONNX models (DLC_CORPUS), compiled from their model.onnx: stored vectors, streams with state carried from
-step to step, and texts. Three verdicts are counted apart: pass, fail, and unsupported (exit code 3), which is never a pass.
+"""The corpus's trained ONNX models (DLC_CORPUS), compiled from their model.onnx: stored vectors,
+streams with state carried from step to step, and texts. Three verdicts are counted apart: pass,
+fail, and unsupported (exit code 3), which is never a pass.
 
   run_models.py                    the models of models_passing.txt: none of them may fail
   run_models.py --all              every model, and the whole of each stream and text
   run_models.py --device cuda-emu  on the emulated GPU
-  run_models.py --emulated 6       on the CPU, and each sixth of them on the emulated GPU, by DLC_TURN
+  run_models.py --emulated 6       on the CPU, and each sixth of them on the emulated GPU, by
+                                   DLC_TURN
   run_models.py --json FILE        the verdicts
   run_models.py NAME...            these models alone
 
-The tolerance is that of the model's SOURCE.md: its stored values lie as far from f64 arithmetic as it says; ours may lie as far on
-the other side, and 1e-4 of a value further."""
+The tolerance is that of the model's SOURCE.md: its stored values lie as far from f64 arithmetic as
+it says; ours may lie as far on the other side, and 1e-4 of a value further."""
 import argparse
 import json
 import os
@@ -57,13 +59,15 @@ STREAMS = {
     "dtln_stage1_lstm": Stream("dtln_stage1_lstm", (1, 1, 257), (1, 2, 128, 2)),
     "dtln_stage2_lstm": Stream("dtln_stage2_lstm", (1, 1, 512), (1, 2, 128, 2)),
     "silero_vad_static16k": Stream("silero_vad_static16k", (1, 576), (2, 1, 128), "prob"),
-    "silero_vad_op15_if": Stream("silero_vad_static16k", (1, 576), (2, 1, 128), "prob", (np.array(16000),)),
+    "silero_vad_op15_if": Stream("silero_vad_static16k", (1, 576), (2, 1, 128), "prob",
+                                 (np.array(16000), )),
 }
 # Models of symbolic dims whose shape conditions ask for numbers.
 SHAPES = {"silero_vad_op15_if": "input:1x576,state:2x1x128"}
 # Models whose SOURCE.md names another tolerance than the difference of two engines.
 ATOL = {"squeezenet_fp16": 2e-3}
-# Files beside a model that are to be refused: every op that is not ONNX's any more named, with exit code 3.
+# Files beside a model that are to be refused: every op that is not ONNX's any more named, with exit
+# code 3.
 REFUSED = {"fns_candy_std": ("original_experimental_ops.onnx", ("ImageScaler", "Crop", "Affine"))}
 
 
@@ -71,8 +75,11 @@ def own_error(folder):
     """The most that the stored values lie from another engine's, as SOURCE.md says."""
     with open(os.path.join(folder, "SOURCE.md"), encoding="utf-8") as source:
         text = source.read()
-    numbers = [float(number) for line in re.findall(r"(?:second engine.*set|differs by at most) (\[.*\])", text)
-               for number in re.findall(r"'([^']+)'", line)]
+    numbers = [
+        float(number)
+        for line in re.findall(r"(?:second engine.*set|differs by at most) (\[.*\])", text)
+        for number in re.findall(r"'([^']+)'", line)
+    ]
     if not numbers:
         raise Wrong("SOURCE.md says nothing of how exact the stored values are")
     return max(numbers)
@@ -84,9 +91,12 @@ def expect_close(what, got, wanted, atol, rtol=RTOL):
     got, wanted = got.astype(np.float64), wanted.astype(np.float64)
     excess = np.abs(got - wanted) - rtol * np.abs(wanted)
     if not np.all(excess <= atol):
-        worst = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)), excess.shape)
-        raise Wrong(f"{what}: {int((~(excess <= atol)).sum())} of {excess.size} values differ by more than {rtol} relative + "
-                    f"{atol:.2g}; worst at {[int(i) for i in worst]}: {got[worst]!r}, expected {wanted[worst]!r}")
+        worst = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)),
+                                 excess.shape)
+        raise Wrong(
+            f"{what}: {int((~(excess <= atol)).sum())} of {excess.size} values differ by more than {rtol} relative + "
+            f"{atol:.2g}; worst at {[int(i) for i in worst]}: {got[worst]!r}, expected {wanted[worst]!r}"
+        )
 
 
 class Runner:
@@ -109,13 +119,17 @@ def load(folder, kind):
 
 
 def vectors(run, name, folder):
-    sets = [folder] + sorted(os.path.join(folder, entry) for entry in os.listdir(folder) if entry.startswith("test_data_set_"))
+    sets = [folder] + sorted(
+        os.path.join(folder, entry)
+        for entry in os.listdir(folder) if entry.startswith("test_data_set_"))
     atol = ATOL.get(name, 2 * own_error(folder))
     for position, place in enumerate(sets):
         got = run(load(place, "input"))
         for index, wanted in enumerate(load(place, "output")):
-            f32 = os.path.join(place, f"output_{index}_fp32.npy")  # of f16 models: their arithmetic in f64
-            expect_close(f"set {position}, output {index}", got[index], np.load(f32) if os.path.exists(f32) else wanted, atol)
+            f32 = os.path.join(place,
+                               f"output_{index}_fp32.npy")  # of f16 models: their arithmetic in f64
+            expect_close(f"set {position}, output {index}", got[index],
+                         np.load(f32) if os.path.exists(f32) else wanted, atol)
 
 
 def stream(run, name, steps):
@@ -151,7 +165,8 @@ def text_of(tokens, path):
 
 
 def text(run, name, steps):
-    """Greedy decoding. A model of 64 tokens gets the first of them and says the next, position by position."""
+    """Greedy decoding. A model of 64 tokens gets the first of them and says the next, position by
+    position."""
     folder = os.path.join(MODELS, name)
     wanted = np.load(os.path.join(folder, "expected_tokens.npy"))
     is_static = name == "stories260k_T64"
@@ -162,19 +177,24 @@ def text(run, name, steps):
         logits, = run([np.array([fed], np.int64)])
         tokens.append(int(logits[0, len(tokens) - 1].argmax()))
     if tokens != wanted[:count].tolist():
-        raise Wrong(f"the text of {count} tokens differs: {tokens}, expected {wanted[:count].tolist()}")
+        raise Wrong(
+            f"the text of {count} tokens differs: {tokens}, expected {wanted[:count].tolist()}")
     with open(os.path.join(folder, "expected_text.txt"), "rb") as source:
         expected = source.read()
     said = text_of(tokens, os.path.join(MODELS, "stories260k_T64", "tok512.bin"))
-    if not said or not (said.strip() == expected.strip() if count == len(wanted) else expected.startswith(said)):
+    if not said or not (said.strip() == expected.strip()
+                        if count == len(wanted) else expected.startswith(said)):
         raise Wrong(f"the text is {said!r}, expected {expected!r}")
 
 
 def compile_model(model, package, device, shapes=None):
     """Exit status and what was said."""
-    command = [DLC, "compile", model, "--target", "cpu" if device == "cpu" else "cuda", "-o", package,
-               *(["--shapes", shapes] if shapes else [])]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+    command = [
+        DLC, "compile", model, "--target", "cpu" if device == "cpu" else "cuda", "-o", package,
+        *(["--shapes", shapes] if shapes else [])
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                          timeout=TIMEOUT)
     return done.returncode, done.stderr.strip()[-3000:]
 
 
@@ -187,8 +207,8 @@ def check(name, device, steps):
         code, said = compile_model(model, package, device, SHAPES.get(name))
         if code:
             return ("unsupported" if code == 3 else "fail"), f"exit {code}: {said}"
-        with Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package, "cpu" if device == "cpu" else "cuda",
-                     checked=False) as session:
+        with Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package,
+                     "cpu" if device == "cpu" else "cuda", checked=False) as session:
             run = Runner(session, model)
             vectors(run, name, folder)
             if name in STREAMS:
@@ -199,7 +219,9 @@ def check(name, device, steps):
             other, ops = REFUSED[name]
             code, said = compile_model(os.path.join(folder, other), package, device)
             if code != 3 or not all(f"'{op}'" in said for op in ops):
-                raise Wrong(f"{other} is to be refused with exit code 3 and all of {', '.join(ops)} named, got {code}: {said}")
+                raise Wrong(
+                    f"{other} is to be refused with exit code 3 and all of {', '.join(ops)} named, got {code}: {said}"
+                )
     return "pass", ""
 
 
@@ -232,15 +254,21 @@ def run_all(names, device, steps, jobs):
             results[name] = read.recv()
         except EOFError:
             child.join()
-            results[name] = {"verdict": "fail", "said": f"the process ended with status {child.exitcode}", "seconds": 0}
+            results[name] = {
+                "verdict": "fail", "said": f"the process ended with status {child.exitcode}",
+                "seconds": 0
+            }
         child.join()
         result = results[name]
-        print(f"{result['verdict']} {name} ({result['seconds']} s){': ' if result['said'] else ''}{result['said']}", flush=True)
+        print(
+            f"{result['verdict']} {name} ({result['seconds']} s){': ' if result['said'] else ''}{result['said']}",
+            flush=True)
     return results
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")
@@ -256,25 +284,33 @@ def main():
         lines = [line.split() for line in source if line.strip() and not line.startswith("#")]
     # A line: the model, and the devices that it passes on.
     passing = [words[0] for words in lines if arguments.device in words[1:]]
-    there = sorted(name for name in os.listdir(MODELS) if os.path.exists(os.path.join(MODELS, name, "model.onnx")))
+    there = sorted(name for name in os.listdir(MODELS)
+                   if os.path.exists(os.path.join(MODELS, name, "model.onnx")))
     chosen = arguments.names or (there if arguments.all else passing)
     results = run_all(chosen, arguments.device, None if arguments.all or arguments.names else STEPS,
                       int(os.environ.get("DLC_JOBS", os.cpu_count())))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
-            json.dump({"device": arguments.device, "results": results}, out, indent=1, sort_keys=True)
+            json.dump({"device": arguments.device, "results": results}, out, indent=1,
+                      sort_keys=True)
     if arguments.emulated:
         emulate()
-        sample = [words[0] for words in lines if "cuda-emu" in words[1:]][TURN % arguments.emulated::arguments.emulated]
+        sample = [words[0] for words in lines
+                  if "cuda-emu" in words[1:]][TURN % arguments.emulated::arguments.emulated]
         print(f"on the emulated GPU: {', '.join(sample)}")
         again = run_all(sample, "cuda-emu", STEPS, int(os.environ.get("DLC_JOBS", os.cpu_count())))
         results.update({f"{name} on cuda-emu": result for name, result in again.items()})
     count = lambda verdict: sum(result["verdict"] == verdict for result in results.values())
     required = set(arguments.names or passing)
-    broken = [name for name, result in results.items() if result["verdict"] != "pass" and name.split(" ")[0] in required]
+    broken = [
+        name for name, result in results.items()
+        if result["verdict"] != "pass" and name.split(" ")[0] in required
+    ]
     for name in broken:
         print(f"FAILED {name}")
-    print(f"{arguments.device}: {count('pass')} pass, {count('fail')} fail, {count('unsupported')} unsupported, of {len(results)}")
+    print(
+        f"{arguments.device}: {count('pass')} pass, {count('fail')} fail, {count('unsupported')} unsupported, of {len(results)}"
+    )
     print(f"{count('pass')} passed, {len(broken)} failed")
     return int(bool(broken))
 

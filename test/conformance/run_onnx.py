@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""The ONNX project's tests (DLC_CORPUS) of nodes, and of small models ("simple/...", "pytorch-converted/..."), compiled from their model.onnx and run. Three verdicts are counted apart: pass, fail,
-and unsupported (dlc said so with exit code 3), which is never a pass. A case either passes or stands in onnx_refused.txt with the
-reason why it does not; one that stands there and passes, or fails otherwise than by being refused, is a failure too.
+"""The ONNX project's tests (DLC_CORPUS) of nodes, and of small models ("simple/...",
+"pytorch-converted/..."), compiled from their model.onnx and run. Three verdicts are counted apart:
+pass, fail, and unsupported (dlc said so with exit code 3), which is never a pass. A case either
+passes or stands in onnx_refused.txt with the reason why it does not; one that stands there and
+passes, or fails otherwise than by being refused, is a failure too.
 
   run_onnx.py                      the cases of onnx_passing.txt: none of them may fail
-  run_onnx.py --all                every core case, with the ops that stand in the way; --other: those beyond the core and the
-                                   small models, too. Those that newly pass are named
+  run_onnx.py --all                every core case, with the ops that stand in the way; --other:
+                                   those beyond the core and the small models, too. Those that newly
+                                   pass are named
   run_onnx.py --device cuda-emu    on the emulated GPU
   run_onnx.py --text               through the text that dlc import writes
   run_onnx.py --json FILE          the verdicts
@@ -36,17 +39,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "onnx_passing.txt")
 REFUSED = os.path.join(HERE, "onnx_refused.txt")
 CORPUS = os.environ.get("DLC_CORPUS", "")
-SMALL_FLOATS = {format[0]: small_floats.TABLES[name] for name, format in small_floats.FORMATS.items()}
+SMALL_FLOATS = {
+    format[0]: small_floats.TABLES[name] for name, format in small_floats.FORMATS.items()
+}
 RTOL, ATOL = 1e-3, 1e-7  # upstream's
 TIMEOUT = 120
 # Inputs that hold shapes, axes and their like: the only ones that --const-input may give.
 SHAPE_INPUTS = {
-    "Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Tile": (1,), "Unsqueeze": (1,), "Squeeze": (1,),
-    "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "TopK": (1,), "Resize": (1, 2, 3), "Upsample": (1,),
-    "OneHot": (1,), "Trilu": (1,), "CumSum": (1,), "CumProd": (1,), "Col2Im": (1, 2), "MaxUnpool": (2,), "MelWeightMatrix": (0, 1), "CenterCropPad": (1,), "BlackmanWindow": (0,),
-    "HammingWindow": (0,), "HannWindow": (0,), "AffineGrid": (1,), "DFT": (1, 2), "STFT": (1, 3), "Loop": (0, 1),
-    **{"Reduce" + kind: (1,) for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum",
-                                          "SumSquare")}}
+    "Reshape": (1, ), "Expand": (1, ), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Tile": (1, ),
+    "Unsqueeze": (1, ), "Squeeze": (1, ), "Split": (1, ), "ConstantOfShape": (0, ),
+    "Range": (0, 1, 2), "TopK": (1, ), "Resize": (1, 2, 3), "Upsample": (1, ), "OneHot": (1, ),
+    "Trilu": (1, ), "CumSum": (1, ), "CumProd": (1, ), "Col2Im": (1, 2), "MaxUnpool": (2, ),
+    "MelWeightMatrix": (0,
+                        1), "CenterCropPad": (1, ), "BlackmanWindow": (0, ), "HammingWindow": (0, ),
+    "HannWindow": (0, ), "AffineGrid": (1, ), "DFT": (1, 2), "STFT": (1, 3), "Loop": (0, 1), **{
+        "Reduce" + kind: (1, ) for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min",
+                                            "Prod", "Sum", "SumSquare")
+    }
+}
 
 
 def widened(dtype, array):
@@ -65,10 +75,12 @@ def differences(name, got, expected):
         return f"{name} is {dtype}{list(array.shape)}, expected {wanted_dtype}{list(wanted.shape)}"
     ours, theirs = widened(dtype, array), widened(dtype, wanted)
     if ours.dtype.kind != "f":
-        return None if np.array_equal(ours, theirs) else f"{name}: {int((ours != theirs).sum())} of {ours.size} differ"
+        return None if np.array_equal(
+            ours, theirs) else f"{name}: {int((ours != theirs).sum())} of {ours.size} differ"
     rtol = max(RTOL, {"bf16": 2 ** -7, "f16": 2 ** -9}.get(dtype, 0))
     if dtype in SMALL_FLOATS:
-        close = (ours == theirs) & (np.signbit(ours) == np.signbit(theirs)) | np.isnan(ours) & np.isnan(theirs)
+        close = (ours == theirs) & (np.signbit(ours)
+                                    == np.signbit(theirs)) | np.isnan(ours) & np.isnan(theirs)
     else:
         with np.errstate(invalid="ignore"):
             close = np.isclose(ours, theirs, rtol=rtol, atol=ATOL, equal_nan=True)
@@ -85,13 +97,15 @@ def inverse_dft(x):
     return np.stack([z.real, z.imag], -1)
 
 
-# Stored results that are off the exact one by more than the tolerance: a transform in f32 computed them, whose rounding shows where the
-# exact value is 0. We compare with the exact result, after a look at how far off the stored one is: (function, largest distance).
+# Stored results that are off the exact one by more than the tolerance: a transform in f32 computed
+# them, whose rounding shows where the exact value is 0. We compare with the exact result, after a
+# look at how far off the stored one is: (function, largest distance).
 INEXACT = {"test_dft_inverse": (inverse_dft, 2e-6)}
 
 
 def exact_result(case, inputs, stored):
-    """The exact result of a case of INEXACT in the dtype of the stored one; of another, what is stored."""
+    """The exact result of a case of INEXACT in the dtype of the stored one; of another, what is
+    stored."""
     if case not in INEXACT:
         return stored
     function, distance = INEXACT[case]
@@ -105,7 +119,8 @@ def read_case(folder, number):
     inputs, outputs = [], []
     for kind, found in (("input", inputs), ("output", outputs)):
         position = 0
-        while os.path.exists(path := os.path.join(folder, f"test_data_set_{number}", f"{kind}_{position}.pb")):
+        while os.path.exists(
+                path := os.path.join(folder, f"test_data_set_{number}", f"{kind}_{position}.pb")):
             with open(path, "rb") as source:
                 found.append(read_tensor(source.read()))
             position += 1
@@ -118,7 +133,9 @@ def compile_case(model, package, device, constants, as_text=False):
         text = package + ".dl"
         verdict, said = tool_verdict(["import", model, "-o", text, "--force"], constants)
         return (verdict, said) if verdict else compile_case(text, package, device, {})
-    return tool_verdict(["compile", model, "--target", "cpu" if device == "cpu" else "cuda", "-o", package], constants)
+    return tool_verdict(
+        ["compile", model, "--target", "cpu" if device == "cpu" else "cuda", "-o", package],
+        constants)
 
 
 def tool_verdict(arguments, constants):
@@ -126,7 +143,8 @@ def tool_verdict(arguments, constants):
     for name, path in constants.items():
         command += ["--const-input", f"{name}=@{path}"]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                             timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         return "fail", "the compiler took too long"
     if run.returncode == 0:
@@ -135,8 +153,8 @@ def tool_verdict(arguments, constants):
 
 
 def broken_promise(promise, inputs, outputs, stored):
-    """None, or what is wrong with the results of an op that draws numbers, of which the stored ones tell no more than the types.
-    `outputs`: (name, results of a run, those of another)."""
+    """None, or what is wrong with the results of an op that draws numbers, of which the stored ones
+    tell no more than the types. `outputs`: (name, results of a run, those of another)."""
     for (name, (dtype, array), again), (_, wanted_dtype, wanted) in zip(outputs, stored):
         if dtype != wanted_dtype or array.shape != wanted.shape:
             return f"{name} is {dtype}{list(array.shape)}, expected {wanted_dtype}{list(wanted.shape)}"
@@ -155,12 +173,16 @@ def run_case(folder, op, device, scratch, as_text):
     except (Unreadable, ValueError, KeyError, StopIteration) as error:
         # Not data that dlc could take; it must still refuse the model in words.
         verdict, said = compile_case(model, os.path.join(scratch, "m.bin"), device, {})
-        return ("unsupported", said, False) if verdict == "unsupported" else ("fail", f"data: {error}; {said}", False)
-    shape_valued = {name for op, used in nodes for position in SHAPE_INPUTS.get(op, ()) if position < len(used)
-                    for name in [used[position]]}
+        return ("unsupported", said,
+                False) if verdict == "unsupported" else ("fail", f"data: {error}; {said}", False)
+    shape_valued = {
+        name for op, used in nodes for position in SHAPE_INPUTS.get(op, ()) if position < len(used)
+        for name in [used[position]]
+    }
     # An op spelled out takes what the op takes.
     if folder.split("_ver")[0].endswith("_expanded"):
-        shape_valued.update(names[position] for position in SHAPE_INPUTS.get(op, ()) if position < len(names))
+        shape_valued.update(names[position] for position in SHAPE_INPUTS.get(op, ())
+                            if position < len(names))
     arrays = {name: array for name, (_, _, array) in zip(names, inputs)}
     constants = {}
     for position, name in enumerate(names):
@@ -174,7 +196,8 @@ def run_case(folder, op, device, scratch, as_text):
     if verdict:
         return verdict, said, bool(constants)
     library = os.path.join(BUILD, "lib", "libdlc_runtime.so")
-    with Session(library, package, "cpu" if device == "cpu" else "cuda", checked=device == "cpu") as session:
+    with Session(library, package, "cpu" if device == "cpu" else "cuda",
+                 checked=device == "cpu") as session:
         number = 0
         if as_text:  # names are those of the language
             names = [name for name in names if name not in constants]
@@ -183,17 +206,21 @@ def run_case(folder, op, device, scratch, as_text):
         while os.path.isdir(os.path.join(folder, f"test_data_set_{number}")):
             inputs, outputs = read_case(folder, number)
             if not outputs or len(outputs) > len(output_names):
-                return "fail", f"data set {number} stores {len(outputs)} results of {len(output_names)}", bool(constants)
+                return "fail", f"data set {number} stores {len(outputs)} results of {len(output_names)}", bool(
+                    constants)
             arrays = {name: array for name, (_, _, array) in zip(all_names, inputs)}
             given = {renamed[name]: arrays[name] for name in names} if as_text else arrays
             got = session.run(given)
             if draws(nodes, arrays):
                 if op not in PROMISES:
-                    return "unchecked", f"{op} draws numbers, of which onnx_promises.py says nothing", bool(constants)
+                    return "unchecked", f"{op} draws numbers, of which onnx_promises.py says nothing", bool(
+                        constants)
                 again = session.run(given)
                 results = [(name, got[name], again[name]) for name in output_names]
-                drawing = next((used for name, used in nodes if name == op), all_names)  # or an op spelled out
-                if problem := broken_promise(PROMISES[op], [arrays.get(name) for name in drawing], results, outputs):
+                drawing = next((used for name, used in nodes if name == op),
+                               all_names)  # or an op spelled out
+                if problem := broken_promise(PROMISES[op], [arrays.get(name) for name in drawing],
+                                             results, outputs):
                     return "fail", problem, bool(constants)
                 number += 1
                 continue
@@ -219,7 +246,8 @@ def work(cases, begin, step, device, out, as_text):
                 verdict, said, consts = "fail", f"runtime: {error}", False
             except Exception:
                 verdict, said, consts = "fail", traceback.format_exc(), False
-        print(json.dumps({"name": name, "verdict": verdict, "said": said, "const": consts}), file=out, flush=True)
+        print(json.dumps({"name": name, "verdict": verdict, "said": said, "const": consts}),
+              file=out, flush=True)
 
 
 def run_all(cases, device, jobs, as_text=False):
@@ -251,16 +279,18 @@ def run_all(cases, device, jobs, as_text=False):
             continue
         _, status = os.waitpid(worker[1], 0)
         if worker[2] is not None:
-            results[cases[worker[2]][0]] = {"verdict": "fail", "said": f"the process ended with status {status}",
-                                            "const": False}
+            results[cases[worker[2]][0]] = {
+                "verdict": "fail", "said": f"the process ended with status {status}", "const": False
+            }
             if worker[2] + jobs < len(cases):
                 workers.append(start(worker[2] + jobs))
     return results
 
 
 def emulate():
-    for variable, library in (("DLC_LIBCUDA", "libdlc_cuda_emu.so"), ("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so"),
-                              ("DLC_LIBCUBLASLT", "libdlc_cublaslt_emu.so")):
+    for variable, library in (("DLC_LIBCUDA", "libdlc_cuda_emu.so"),
+                              ("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so"), ("DLC_LIBCUBLASLT",
+                                                                        "libdlc_cublaslt_emu.so")):
         os.environ[variable] = os.path.join(BUILD, "lib", library)
     os.environ.setdefault("DLC_CACHE_DIR", "")
 
@@ -270,13 +300,15 @@ def missing_ops(results):
     counts = collections.Counter()
     for result in results.values():
         if result["verdict"] == "unsupported":
-            for op in set(re.findall(r"does not import '([^']+)'", result["said"])) or {"(a form of an op)"}:
+            for op in set(re.findall(r"does not import '([^']+)'",
+                                     result["said"])) or {"(a form of an op)"}:
                 counts[op] += 1
     return counts
 
 
 def complaint(name, result, passes, refused):
-    """What is wrong with the verdict on a case, or None. `passes`: it is listed as passing; `refused`: {case: reason}."""
+    """What is wrong with the verdict on a case, or None. `passes`: it is listed as passing;
+    `refused`: {case: reason}."""
     verdict, said = result["verdict"], result["said"]
     if name in refused:
         if verdict == "unsupported":
@@ -285,7 +317,8 @@ def complaint(name, result, passes, refused):
             "; take it off the list" if verdict == "pass" else "")
     if verdict in ("pass", "unchecked"):
         return None
-    return f"{verdict}: {said}" + ("" if passes or verdict == "fail" else "; neither passes nor stands in onnx_refused.txt")
+    return f"{verdict}: {said}" + ("" if passes or verdict == "fail" else
+                                   "; neither passes nor stands in onnx_refused.txt")
 
 
 def main():
@@ -307,7 +340,9 @@ def main():
     folder = extract(CORPUS, os.path.join(BUILD, "onnx-cases"))
     rows = index(CORPUS)
     for name in arguments.names:
-        if not os.path.exists(os.path.join(folder, name if "/" in name else os.path.join("node", name), "model.onnx")):
+        if not os.path.exists(
+                os.path.join(folder, name if "/" in name else os.path.join("node", name),
+                             "model.onnx")):
             parser.error(f"there is no case '{name}'")
     with open(LIST) as source:
         passing = [line.strip() for line in source if line.strip() and not line.startswith("#")]
@@ -315,23 +350,28 @@ def main():
         refused = parse(source.read())
     everything = arguments.all or arguments.other or arguments.update
     beyond = arguments.other or arguments.update
-    chosen = arguments.names or ([name for name, row in rows.items() if beyond or row["core"] == "1"] +
-                                 (small_models(folder) if beyond else []) if everything else passing)
+    chosen = arguments.names or (
+        [name for name, row in rows.items() if beyond or row["core"] == "1"] +
+        (small_models(folder) if beyond else []) if everything else passing)
     turn, turns = map(int, arguments.turn.split("/"))
     not_their_turn = [name for number, name in enumerate(chosen) if (number - turn) % turns]
     chosen = [name for number, name in enumerate(chosen) if (number - turn) % turns == 0]
-    cases = [(name, os.path.join(folder, name if "/" in name else os.path.join("node", name)), rows.get(name, {}).get("op"))
-             for name in chosen]
-    results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())), arguments.text)
+    cases = [(name, os.path.join(folder, name if "/" in name else os.path.join("node", name)),
+              rows.get(name, {}).get("op")) for name in chosen]
+    results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())),
+                      arguments.text)
     if arguments.json:
         with open(arguments.json, "w") as out:
-            json.dump({"device": arguments.device, "results": results}, out, indent=1, sort_keys=True)
+            json.dump({"device": arguments.device, "results": results}, out, indent=1,
+                      sort_keys=True)
     expected = set(passing) if not arguments.names else set(arguments.names)
     broken = 0
     for name in sorted(set(refused) & set(passing)):
         broken += 1
         print(f"FAILED {name}: onnx_passing.txt and onnx_refused.txt both list it")
-    for name in sorted(set(refused) - set(results) if arguments.all and arguments.other and not arguments.names else ()):
+    for name in sorted(
+            set(refused)
+            - set(results) if arguments.all and arguments.other and not arguments.names else ()):
         broken += 1
         print(f"FAILED {name}: onnx_refused.txt lists it, but there is no such case")
     for name in sorted(set(chosen) - set(results)):
@@ -342,30 +382,41 @@ def main():
             broken += 1
             print(f"FAILED {name}: {problem}")
     counts = collections.Counter(result["verdict"] for result in results.values())
-    for kind, holds in (("core", lambda name: rows.get(name, {}).get("core") == "1"), ("small models", lambda name: "/" in name),
+    for kind, holds in (("core", lambda name: rows.get(name, {}).get("core") == "1"),
+                        ("small models", lambda name: "/" in name),
                         ("other", lambda name: "/" not in name and rows[name]["core"] != "1")):
-        of_kind = collections.Counter(result["verdict"] for name, result in results.items() if holds(name))
+        of_kind = collections.Counter(result["verdict"] for name, result in results.items()
+                                      if holds(name))
         if of_kind:
-            print(f"{kind}: {of_kind['pass']} pass, {of_kind['fail']} fail, {of_kind['unsupported']} unsupported")
+            print(
+                f"{kind}: {of_kind['pass']} pass, {of_kind['fail']} fail, {of_kind['unsupported']} unsupported"
+            )
     consts = sum(result["verdict"] == "pass" and result["const"] for result in results.values())
     if everything:
         for op, count in missing_ops(results).most_common():
             print(f"missing {op}: {count} cases")
-        fresh = sorted(name for name, result in results.items() if result["verdict"] == "pass" and name not in expected)
+        fresh = sorted(name for name, result in results.items()
+                       if result["verdict"] == "pass" and name not in expected)
         print(f"newly passing: {' '.join(fresh)}")
     if arguments.update:
         kept = sorted(name for name, result in results.items() if result["verdict"] == "pass")
         with open(LIST, "w") as out:
-            out.write("# Tests of the ONNX project that pass. None may fail again; run_onnx.py --update adds those that newly do.\n")
+            out.write(
+                "# Tests of the ONNX project that pass. None may fail again; run_onnx.py --update adds those that newly do.\n"
+            )
             out.writelines(name + "\n" for name in kept)
     print(f"{arguments.device}: {counts['pass']} pass ({consts} of them with --const-input), {counts['fail']} fail, "
           f"{counts['unsupported']} unsupported, of {len(results)}")
     if not_their_turn:
         print(f"{len(not_their_turn)} left out (cases whose turn it is not, 1 in {turns})")
     if counts["unsupported"]:
-        print(f"{counts['unsupported']} left out (refused, each with its reason in onnx_refused.txt or named above)")
+        print(
+            f"{counts['unsupported']} left out (refused, each with its reason in onnx_refused.txt or named above)"
+        )
     if counts["unchecked"]:
-        print(f"{counts['unchecked']} left out (they draw random numbers of which nothing is known to check)")
+        print(
+            f"{counts['unchecked']} left out (they draw random numbers of which nothing is known to check)"
+        )
     print(f"{counts['pass']} passed, {broken} failed")
     return int(broken > 0)
 

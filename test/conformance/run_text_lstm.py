@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The text classifiers of examples/text_lstm at their real size against torch.nn in f64: one-directional, and bidirectional
-with a length for each row; and their bits, which no number of threads changes."""
+"""The text classifiers of examples/text_lstm at their real size against torch.nn in f64:
+one-directional, and bidirectional with a length for each row; and their bits, which no number of
+threads changes."""
 import os
 import subprocess
 import sys
@@ -24,10 +25,12 @@ class Oracle(nn.Module):
     def __init__(self, name, layers, bidirectional):
         super().__init__()
         self.embedding = nn.Embedding(WORDS, WIDTH)
-        self.lstm = nn.LSTM(WIDTH, HIDDEN, num_layers=layers, batch_first=True, bidirectional=bidirectional)
+        self.lstm = nn.LSTM(WIDTH, HIDDEN, num_layers=layers, batch_first=True,
+                            bidirectional=bidirectional)
         self.fc = nn.Linear(HIDDEN * (1 + bidirectional), CLASSES)
         weights = read_safetensors(os.path.join(OUT, name + ".safetensors"))
-        self.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in weights.items()})
+        self.load_state_dict(
+            {key: torch.from_numpy(np.array(value)) for key, value in weights.items()})
         self.double()
 
     def forward(self, tokens, lengths=None):
@@ -51,7 +54,8 @@ def inputs_of(batch, length, has_lengths):
 def one_model(cases, name, layers, bidirectional):
     package = os.path.join(OUT, name + ".bin")
     with cases.case(f"{name}: compile"):
-        compile_model(os.path.join(FOLDER, name + ".dl"), package, os.path.join(OUT, name + ".safetensors"))
+        compile_model(os.path.join(FOLDER, name + ".dl"), package,
+                      os.path.join(OUT, name + ".safetensors"))
     oracle = Oracle(name, layers, bidirectional)
     for device, shapes in SHAPES.items():
         for batch, length in shapes:
@@ -60,12 +64,13 @@ def one_model(cases, name, layers, bidirectional):
                 actual, = run_model(package, inputs, ["logits"], "--device", device)
                 with torch.no_grad():
                     expected = oracle(*map(torch.from_numpy, inputs.values())).numpy()
-                # f32 through up to 128 steps that each forget: a few units of the last place of logits near 1.
+                # f32 through up to 128 steps that each forget: a few units of the last place of
+                # logits near 1.
                 expect_close(actual, expected, 1e-5, 2e-6)
     with cases.case(f"{name}: 1 and 2 threads, the same bits"):
         inputs = inputs_of(33, 20, bidirectional)
-        one, two = (run_model(package, inputs, ["logits"], "--device", "cpu", "--threads", threads)[0]
-                    for threads in (1, 2))
+        one, two = (run_model(package, inputs, ["logits"], "--device", "cpu", "--threads",
+                              threads)[0] for threads in (1, 2))
         if one.tobytes() != two.tobytes():
             raise Failure(f"{int((one != two).sum())} of {one.size} values differ")
 

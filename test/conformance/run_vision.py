@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ResNet-50, MobileNetV2 and VGG16 of examples/ against PyTorch: results at reduced size, on the CPU and the emulated GPU;
-names and shapes of all parameters at real size."""
+"""ResNet-50, MobileNetV2 and VGG16 of examples/ against PyTorch: results at reduced size, on the
+CPU and the emulated GPU; names and shapes of all parameters at real size."""
 import os
 import re
 import subprocess
@@ -30,13 +30,16 @@ def text_of(name):
 
 def make_weights(name, *arguments):
     """What the example's weights.py writes into OUT; its exit status and its last line."""
-    run = subprocess.run([sys.executable, os.path.join(ROOT, "examples", name, "weights.py"), OUT, *arguments],
-                         capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable,
+         os.path.join(ROOT, "examples", name, "weights.py"), OUT, *arguments], capture_output=True,
+        text=True)
     return run.returncode, run.stderr.strip().rsplit("\n", 1)[-1]
 
 
 def checkpoint(name, module, sizes):
-    """A state_dict that torch.save wrote gives the same weights; one of another shape is refused by name."""
+    """A state_dict that torch.save wrote gives the same weights; one of another shape is refused by
+    name."""
     path, made = os.path.join(OUT, name + ".pth"), os.path.join(OUT, name + ".safetensors")
     torch.save(module.state_dict(), path)
     with open(made, "rb") as file:
@@ -56,7 +59,8 @@ def checkpoint(name, module, sizes):
 def reduced(cases, name, kind, output, sizes, rtol, atol):
     text = text_of(name)
     for constant, value in sizes.items():
-        text, count = re.subn(rf"^const {constant} = \d+$", f"const {constant} = {value}", text, flags=re.M)
+        text, count = re.subn(rf"^const {constant} = \d+$", f"const {constant} = {value}", text,
+                              flags=re.M)
         if count != 1:
             raise Failure(f"{name}.dl has no constant {constant}")
     path = os.path.join(OUT, name)
@@ -64,11 +68,12 @@ def reduced(cases, name, kind, output, sizes, rtol, atol):
         out.write(text)
     module = getattr(vision_models, kind)(**sizes).eval()
     with cases.case(f"{name}: seeded weights at reduced size"):
-        if make_weights(name, *(f"{constant}={value}" for constant, value in sizes.items())) != (0, ""):
+        if make_weights(name,
+                        *(f"{constant}={value}" for constant, value in sizes.items())) != (0, ""):
             raise Failure("weights.py has failed")
     tensors = read_safetensors(path + ".safetensors")
-    missing, extra = module.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in tensors.items()},
-                                            strict=False)
+    missing, extra = module.load_state_dict(
+        {key: torch.from_numpy(np.array(value)) for key, value in tensors.items()}, strict=False)
     with cases.case(f"{name}: weights.py writes the names of the module"):
         if extra or [key for key in missing if not key.endswith("num_batches_tracked")]:
             raise Failure(f"missing {missing[:4]}, too many {extra[:4]}")
@@ -79,7 +84,8 @@ def reduced(cases, name, kind, output, sizes, rtol, atol):
         compile_model(path + ".dl", path + ".bin")
     for device, batch in (("cpu", 1), ("cpu", 3), ("cuda-emu", 1)):
         with cases.case(f"{name}: batch {batch} on {device} against PyTorch"):
-            x = np.random.RandomState(batch).uniform(-1, 1, (batch, 3, sizes["SIZE"], sizes["SIZE"])).astype(np.float32)
+            x = np.random.RandomState(batch).uniform(
+                -1, 1, (batch, 3, sizes["SIZE"], sizes["SIZE"])).astype(np.float32)
             with torch.no_grad():
                 expected = module(torch.from_numpy(x).double()).numpy()
             actual, = run_model(path + ".bin", {"x": x}, [output], "--device", device)
@@ -87,13 +93,18 @@ def reduced(cases, name, kind, output, sizes, rtol, atol):
 
 
 def real(name, kind):
-    """Parameters at real size: what the imported model asks for, against the module's state_dict."""
+    """Parameters at real size: what the imported model asks for, against the module's state_dict.
+    """
     asked = {}
-    for weight, type_ in re.findall(r'dl\.weight "([^"]+)" : tensor<([\dx]+)xf32>',
-                                    dlc_translate("--import-dl", os.path.join(ROOT, "examples", name, name + ".dl"))):
+    for weight, type_ in re.findall(
+            r'dl\.weight "([^"]+)" : tensor<([\dx]+)xf32>',
+            dlc_translate("--import-dl", os.path.join(ROOT, "examples", name, name + ".dl"))):
         asked[weight] = tuple(map(int, type_.split("x")))
-    expected = {key: tuple(tensor.shape) for key, tensor in getattr(vision_models, kind)().state_dict().items()
-                if not key.endswith("num_batches_tracked")}
+    expected = {
+        key: tuple(tensor.shape)
+        for key, tensor in getattr(vision_models, kind)().state_dict().items()
+        if not key.endswith("num_batches_tracked")
+    }
     if asked != expected:
         differing = sorted(set(asked.items()) ^ set(expected.items()))
         raise Failure(f"{len(differing)} differences, such as {differing[:4]}")

@@ -1,5 +1,6 @@
-"""Detectors of torchvision's families on a backbone of a few channels, and one as YOLOv8 ends: small enough for the emulated GPU. Their
-scores lie far enough apart that the order of the boxes does not hang on rounding."""
+"""Detectors of torchvision's families on a backbone of a few channels, and one as YOLOv8 ends:
+small enough for the emulated GPU. Their scores lie far enough apart that the order of the boxes
+does not hang on rounding."""
 import torch
 from torch import nn
 from torchvision.models.detection import FasterRCNN, RetinaNet
@@ -8,7 +9,9 @@ from torchvision.models.detection.ssd import SSD
 from torchvision.ops import MultiScaleRoIAlign, batched_nms
 
 CLASSES = 4
-MANY_CLASSES = 75  # each keeps as many boxes as the data say: more counted dims than a model has symbols for (dl::kMaxSymbols)
+# Each keeps as many boxes as the data say: more counted dims than a model has symbols for
+# (dl::kMaxSymbols)
+MANY_CLASSES = 75
 
 
 class Pyramid(nn.Module):
@@ -16,7 +19,8 @@ class Pyramid(nn.Module):
 
     def __init__(self, channels=8):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, channels, 3, 4, 1), nn.ReLU(), nn.Conv2d(channels, channels, 3, 2, 1), nn.ReLU())
+        self.stem = nn.Sequential(nn.Conv2d(3, channels, 3, 4, 1), nn.ReLU(),
+                                  nn.Conv2d(channels, channels, 3, 2, 1), nn.ReLU())
         self.down = nn.Sequential(nn.Conv2d(channels, channels, 3, 2, 1), nn.ReLU())
         self.out_channels = channels
 
@@ -32,19 +36,20 @@ def anchors():
 def ssd(classes=CLASSES, score_thresh=0.2):
     backbone = Pyramid()
     backbone.out_channels = [8, 8]
-    return SSD(backbone, DefaultBoxGenerator([[2], [2]], scales=[0.2, 0.5, 0.9]), (64, 64), classes, score_thresh=score_thresh,
-               topk_candidates=12, detections_per_img=10, image_mean=[0.5] * 3, image_std=[0.25] * 3)
+    return SSD(backbone, DefaultBoxGenerator([[2], [2]], scales=[0.2, 0.5, 0.9]), (64, 64), classes,
+               score_thresh=score_thresh, topk_candidates=12, detections_per_img=10,
+               image_mean=[0.5] * 3, image_std=[0.25] * 3)
 
 
 def retinanet():
-    return RetinaNet(Pyramid(), CLASSES, anchor_generator=anchors(), min_size=64, max_size=64, score_thresh=0.02, topk_candidates=20,
-                     detections_per_img=10)
+    return RetinaNet(Pyramid(), CLASSES, anchor_generator=anchors(), min_size=64, max_size=64,
+                     score_thresh=0.02, topk_candidates=20, detections_per_img=10)
 
 
 def faster_rcnn():
-    return FasterRCNN(Pyramid(), CLASSES, rpn_anchor_generator=anchors(), min_size=64, max_size=64, box_score_thresh=0.1,
-                      rpn_pre_nms_top_n_test=40, rpn_post_nms_top_n_test=20, box_detections_per_img=10,
-                      box_roi_pool=MultiScaleRoIAlign(["0", "1"], 3, 2))
+    return FasterRCNN(Pyramid(), CLASSES, rpn_anchor_generator=anchors(), min_size=64, max_size=64,
+                      box_score_thresh=0.1, rpn_pre_nms_top_n_test=40, rpn_post_nms_top_n_test=20,
+                      box_detections_per_img=10, box_roi_pool=MultiScaleRoIAlign(["0", "1"], 3, 2))
 
 
 class Torchvision(nn.Module):
@@ -60,7 +65,8 @@ class Torchvision(nn.Module):
 
 
 class Yolo(nn.Module):
-    """Boxes as distributions over distances to the four sides, one of the classes each, and what overlaps suppressed."""
+    """Boxes as distributions over distances to the four sides, one of the classes each, and what
+    overlaps suppressed."""
     BINS = 8
 
     def __init__(self):

@@ -1,4 +1,5 @@
-"""BERT and GPT-2 in plain PyTorch, from the weights by their names: what the examples of that name must compute."""
+"""BERT and GPT-2 in plain PyTorch, from the weights by their names: what the examples of that name
+must compute."""
 import math
 
 import torch
@@ -25,7 +26,8 @@ def _attend(q, k, v, mask):
 
 
 def bert(weights, heads, layers, input_ids, token_type_ids, attention_mask):
-    """Weights and mask in f64 make it a reference. Gives the last hidden state and the pooler's output."""
+    """Weights and mask in f64 make it a reference. Gives the last hidden state and the pooler's
+    output."""
     w, t = weights, input_ids.shape[1]
     x = F.embedding(input_ids, w["embeddings.word_embeddings.weight"])
     x = x + w["embeddings.position_embeddings.weight"][:t]
@@ -34,11 +36,13 @@ def bert(weights, heads, layers, input_ids, token_type_ids, attention_mask):
     mask = (1 - attention_mask)[:, None, None, :] * -10000.0
     for i in range(layers):
         name = f"encoder.layer.{i}"
-        q, k, v = (_split(_linear(w, f"{name}.attention.self.{part}", x), heads) for part in ("query", "key", "value"))
+        q, k, v = (_split(_linear(w, f"{name}.attention.self.{part}", x), heads)
+                   for part in ("query", "key", "value"))
         h = _linear(w, name + ".attention.output.dense", _attend(q, k, v, mask))
         h = _norm(w, name + ".attention.output.LayerNorm", x + h, 1e-12)
         inner = F.gelu(_linear(w, name + ".intermediate.dense", h))
-        x = _norm(w, name + ".output.LayerNorm", h + _linear(w, name + ".output.dense", inner), 1e-12)
+        x = _norm(w, name + ".output.LayerNorm", h + _linear(w, name + ".output.dense", inner),
+                  1e-12)
     return x, torch.tanh(_linear(w, "pooler.dense", x[:, 0]))
 
 
@@ -53,10 +57,13 @@ def gpt2(weights, heads, layers, input_ids):
     future = torch.full((t, t), float("-inf"), dtype=x.dtype).triu(1)
     for i in range(layers):
         name = f"h.{i}"
-        q, k, v = (_split(part, heads) for part in
-                   projection(name + ".attn.c_attn", _norm(w, name + ".ln_1", x, 1e-5)).chunk(3, -1))
+        q, k, v = (_split(part, heads)
+                   for part in projection(name
+                                          + ".attn.c_attn", _norm(w, name
+                                                                  + ".ln_1", x, 1e-5)).chunk(3, -1))
         x = x + projection(name + ".attn.c_proj", _attend(q, k, v, future))
         inner = projection(name + ".mlp.c_fc", _norm(w, name + ".ln_2", x, 1e-5))
-        inner = 0.5 * inner * (1 + torch.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner ** 3)))
+        inner = 0.5 * inner * (1
+                               + torch.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3)))
         x = x + projection(name + ".mlp.c_proj", inner)
     return _norm(w, "ln_f", x, 1e-5)[:, -1] @ w["wte.weight"].T

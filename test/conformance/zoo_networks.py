@@ -1,11 +1,13 @@
-"""Networks as people write them that torchvision and transformers do not have, at a size at which they compile fast."""
+"""Networks as people write them that torchvision and transformers do not have, at a size at which
+they compile fast."""
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 
 class ModulatedConv(nn.Module):
-    """StyleGAN2's: each image of a batch has weights of its own, by a convolution of as many groups."""
+    """StyleGAN2's: each image of a batch has weights of its own, by a convolution of as many
+    groups."""
 
     def __init__(self, channels, style, upsamples):
         super().__init__()
@@ -21,17 +23,22 @@ class ModulatedConv(nn.Module):
         if self.upsamples:
             x = F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)
         batch, channels, height, width = x.shape
-        x = F.conv2d(x.reshape(1, batch * channels, height, width), weight.reshape(batch * channels, channels, 3, 3), padding=1,
+        x = F.conv2d(x.reshape(1, batch * channels, height, width),
+                     weight.reshape(batch * channels, channels, 3, 3), padding=1,
                      groups=batch).reshape(batch, channels, height, width)
-        return F.leaky_relu(x + noise[:, :, :height, :width] * self.noise + self.bias[None, :, None, None], 0.2) * 2 ** 0.5
+        return F.leaky_relu(
+            x + noise[:, :, :height, :width] * self.noise + self.bias[None, :, None, None],
+            0.2) * 2**0.5
 
 
 class StyleGan(nn.Module):
     def __init__(self):
         super().__init__()
-        self.mapping = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(16, 16), nn.LeakyReLU(0.2))])
+        self.mapping = nn.Sequential(
+            *[layer for _ in range(4) for layer in (nn.Linear(16, 16), nn.LeakyReLU(0.2))])
         self.constant = nn.Parameter(torch.randn(1, 8, 4, 4))
-        self.layers = nn.ModuleList([ModulatedConv(8, 16, upsamples) for upsamples in (False, True, True)])
+        self.layers = nn.ModuleList(
+            [ModulatedConv(8, 16, upsamples) for upsamples in (False, True, True)])
         self.to_rgb = nn.Conv2d(8, 3, 1)
 
     def forward(self, z, noise):
@@ -64,13 +71,15 @@ class Crnn(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1),
-                                      nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d((2, 1)))
+        self.features = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                                      nn.Conv2d(8, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(),
+                                      nn.MaxPool2d((2, 1)))
         self.lstm = nn.LSTM(16 * 8, 12, 2, bidirectional=True, batch_first=True)
         self.out = nn.Linear(24, 11)
 
     def forward(self, x):
-        return self.out(self.lstm(self.features(x).permute(0, 3, 1, 2).flatten(2))[0]).log_softmax(-1)
+        return self.out(self.lstm(self.features(x).permute(0, 3, 1,
+                                                           2).flatten(2))[0]).log_softmax(-1)
 
 
 class GruText(nn.Module):
@@ -95,7 +104,8 @@ class Translator(nn.Module):
     def forward(self, source, target):
         size = target.shape[1]
         mask = torch.triu(torch.full((size, size), float("-inf"), dtype=self.out.weight.dtype), 1)
-        return self.out(self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask))
+        return self.out(
+            self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask))
 
 
 class ConvUnit(nn.Module):
@@ -115,7 +125,8 @@ class Yolo(nn.Module):
         super().__init__()
         self.stem = nn.Sequential(ConvUnit(3, 8, 3, 2), ConvUnit(8, 16, 3, 2))
         self.down = ConvUnit(16, 32, 3, 2)
-        self.narrow, self.joined, self.lateral = ConvUnit(32, 16), ConvUnit(64, 32), ConvUnit(32, 16)
+        self.narrow, self.joined, self.lateral = ConvUnit(32, 16), ConvUnit(64,
+                                                                            32), ConvUnit(32, 16)
         self.fused = ConvUnit(32, 16, 3)
         self.heads = nn.ModuleList([nn.Conv2d(16, 3 * 9, 1), nn.Conv2d(32, 3 * 9, 1)])
         self.register_buffer("anchors", torch.rand(2, 3, 2) * 8)
@@ -126,7 +137,9 @@ class Yolo(nn.Module):
         for _ in range(3):
             pools.append(F.max_pool2d(pools[-1], 5, 1, 2))
         coarse = self.joined(torch.cat(pools, 1))
-        fine = self.fused(torch.cat((F.interpolate(self.lateral(coarse), scale_factor=2, mode="nearest"), fine), 1))
+        fine = self.fused(
+            torch.cat((F.interpolate(self.lateral(coarse), scale_factor=2, mode="nearest"), fine),
+                      1))
         boxes = []
         for i, (features, stride) in enumerate(((fine, 4), (coarse, 8))):
             y = self.heads[i](features)
@@ -160,16 +173,19 @@ def ssdlite():
             return {"0": fine, "1": self.coarse(fine)}
 
     anchors = DefaultBoxGenerator([[2, 3]] * 2, scales=[0.2, 0.5, 0.9])
-    head = SSDLiteHead(Levels.out_channels, anchors.num_anchors_per_location(), 5, partial(nn.BatchNorm2d, eps=1e-3))
-    return SSD(Levels(), anchors, (128, 128), 5, head=head, score_thresh=0.02, topk_candidates=40, detections_per_img=20,
-               image_mean=[0.5] * 3, image_std=[0.5] * 3)
+    head = SSDLiteHead(Levels.out_channels, anchors.num_anchors_per_location(), 5,
+                       partial(nn.BatchNorm2d, eps=1e-3))
+    return SSD(Levels(), anchors, (128, 128), 5, head=head, score_thresh=0.02, topk_candidates=40,
+               detections_per_img=20, image_mean=[0.5] * 3, image_std=[0.5] * 3)
 
 
 class UNet3d(nn.Module):
     def __init__(self):
         super().__init__()
         self.down, self.deep = nn.Conv3d(1, 4, 3, padding=1), nn.Conv3d(4, 8, 3, padding=1)
-        self.norm, self.up, self.out = nn.InstanceNorm3d(8), nn.ConvTranspose3d(8, 4, 2, 2), nn.Conv3d(8, 2, 1)
+        self.norm, self.up, self.out = nn.InstanceNorm3d(8), nn.ConvTranspose3d(8, 4, 2,
+                                                                                2), nn.Conv3d(
+                                                                                    8, 2, 1)
 
     def forward(self, x):
         fine = F.relu(self.down(x))

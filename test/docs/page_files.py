@@ -82,19 +82,22 @@ def digits(folder, **_):
 def broken(folder, **_):
     digits(folder)
     with open(os.path.join(DIGITS, "digits.dl"), encoding="utf-8") as source:
-        write(folder, "broken.dl", source.read().replace("Linear(512", "Linear(513").replace("relu(bn1", "rleu(bn1"))
+        write(folder, "broken.dl",
+              source.read().replace("Linear(512", "Linear(513").replace("relu(bn1", "rleu(bn1"))
 
 
 def images(folder, images=None, **_):
-    subprocess.run([os.environ.get("DLC_PYTHON", sys.executable), os.path.join(DIGITS, "images.py"), folder], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [os.environ.get("DLC_PYTHON", sys.executable),
+         os.path.join(DIGITS, "images.py"), folder], check=True, stdout=subprocess.DEVNULL)
     if images:
         path = os.path.join(folder, "images.npy")
         np.save(path, np.load(path)[:images])
 
 
 def samples(name, count=None):
-    """A maker of the archive `name`: the first `count` of the unseen digits, or all of them, by the name of the model's input."""
+    """A maker of the archive `name`: the first `count` of the unseen digits, or all of them, by the
+    name of the model's input."""
     def make(folder, **settings):
         if not os.path.exists(os.path.join(folder, "images.npy")):
             images(folder, **settings)
@@ -104,51 +107,79 @@ def samples(name, count=None):
 
 def plainModel(folder, **_):
     random = np.random.default_rng(1)
-    safetensors.save(os.path.join(folder, "model.safetensors"),
-                     {"conv.weight": random.standard_normal((4, 3, 3, 3), np.float32), "conv.bias": np.zeros(4, np.float32)})
+    safetensors.save(
+        os.path.join(folder, "model.safetensors"), {
+            "conv.weight": random.standard_normal(
+                (4, 3, 3, 3), np.float32), "conv.bias": np.zeros(4, np.float32)
+        })
     write(folder, "model.dl", MODEL)
 
 
 def encoder(folder, **_):
     random = np.random.default_rng(1)
-    safetensors.save(os.path.join(folder, "encoder.safetensors"),
-                     {"up.weight": random.standard_normal((1024, 512), np.float32), "up.bias": np.zeros(1024, np.float32),
-                      "down.weight": random.standard_normal((512, 1024), np.float32), "down.bias": np.zeros(512, np.float32)})
+    safetensors.save(
+        os.path.join(folder, "encoder.safetensors"), {
+            "up.weight": random.standard_normal((1024, 512), np.float32), "up.bias": np.zeros(
+                1024, np.float32), "down.weight": random.standard_normal(
+                    (512, 1024), np.float32), "down.bias": np.zeros(512, np.float32)
+        })
     write(folder, "encoder.dl", ENCODER)
 
 
 def onnxModel(folder, **_):
     weight = tensor("w", "f32", (4, 3, 3, 3), list(np.linspace(-1, 1, 108)))
-    write(folder, "model.onnx", model([node("Conv", "x, w", "h", strides=[4, 4]), node("GlobalAveragePool", "h", "y")],
-                                      [value("x", dims=("N", 3, 224, 224))], tensors=[weight]))
+    write(
+        folder, "model.onnx",
+        model([node("Conv", "x, w", "h", strides=[4, 4]),
+               node("GlobalAveragePool", "h", "y")], [value("x", dims=("N", 3, 224, 224))],
+              tensors=[weight]))
 
 
 def decoder(folder, **_):
-    """One layer of attention over its own inputs, with the past of keys and values that exporters give."""
+    """One layer of attention over its own inputs, with the past of keys and values that exporters
+    give."""
     table = np.random.default_rng(1).standard_normal((4000, 8), np.float32)
-    tensors = [tensor("table", "f32", (4000, 8), raw=table.tobytes()), tensor("turned", "f32", (8, 4000), raw=table.T.tobytes()),
-               tensor("heads", "i64", (1,), [1])]
+    tensors = [
+        tensor("table", "f32", (4000, 8), raw=table.tobytes()),
+        tensor("turned", "f32", (8, 4000), raw=table.T.tobytes()),
+        tensor("heads", "i64", (1, ), [1])
+    ]
     past = [f"past_key_values.0.{kind}" for kind in ("key", "value")]
     present = [f"present.0.{kind}" for kind in ("key", "value")]
-    nodes = [node("Gather", "table, input_ids", "h"), node("Unsqueeze", "h, heads", "q"),
-             *(node("Concat", f"{old}, q", new, axis=2) for old, new in zip(past, present)),
-             node("Transpose", present[0], "k", perm=[0, 1, 3, 2]), node("MatMul", "q, k", "scores"),
-             node("Softmax", "scores", "weights", axis=-1), node("MatMul", f"weights, {present[1]}", "read"),
-             node("Squeeze", "read, heads", "y"), node("MatMul", "y, turned", "logits")]
-    write(folder, "gpt2.onnx", model(nodes, [value("input_ids", "i64", ("N", "T")), *(value(name, dims=("N", 1, "P", 8)) for name in past)],
-                                     ("logits", *present), tensors))
+    nodes = [
+        node("Gather", "table, input_ids", "h"),
+        node("Unsqueeze", "h, heads", "q"),
+        *(node("Concat", f"{old}, q", new, axis=2) for old, new in zip(past, present)),
+        node("Transpose", present[0], "k", perm=[0, 1, 3, 2]),
+        node("MatMul", "q, k", "scores"),
+        node("Softmax", "scores", "weights", axis=-1),
+        node("MatMul", f"weights, {present[1]}", "read"),
+        node("Squeeze", "read, heads", "y"),
+        node("MatMul", "y, turned", "logits")
+    ]
+    write(
+        folder, "gpt2.onnx",
+        model(nodes, [
+            value("input_ids", "i64",
+                  ("N", "T")), *(value(name, dims=("N", 1, "P", 8)) for name in past)
+        ], ("logits", *present), tensors))
 
 
 def gpt2(folder, **_):
     decoder(folder)
-    subprocess.run([DLC, "compile", "gpt2.onnx", "-q", "--state", "past_key_values.*=present.*[1024]", "-o", "gpt2.bin"], cwd=folder,
-                   check=True)
+    subprocess.run([
+        DLC, "compile", "gpt2.onnx", "-q", "--state", "past_key_values.*=present.*[1024]", "-o",
+        "gpt2.bin"
+    ], cwd=folder, check=True)
 
 
 def kerasModel(folder, **_):
     own = os.path.join(BUILD, "python-keras", "bin", "python")
-    text = ("import keras; m = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name='fc')]); m.save('model.keras')")
-    subprocess.run([own, "-c", text], cwd=folder, check=True, env={**os.environ, "KERAS_BACKEND": "jax"}, stderr=subprocess.DEVNULL)
+    text = (
+        "import keras; m = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name='fc')]); m.save('model.keras')"
+    )
+    subprocess.run([own, "-c", text], cwd=folder, check=True,
+                   env={**os.environ, "KERAS_BACKEND": "jax"}, stderr=subprocess.DEVNULL)
 
 
 FILES = {
@@ -168,11 +199,14 @@ FILES = {
     "model.keras": kerasModel,
     "gpt2.onnx": decoder,
     "gpt2.bin": gpt2,
-    "tokenizer.json": lambda folder, **_: shutil.copy(os.path.join(ROOT, "test", "unit", "tools", "text", "tokenizers", "gpt2.json"),
-                                                      os.path.join(folder, "tokenizer.json")),
+    "tokenizer.json": lambda folder, **_: shutil.copy(
+        os.path.join(ROOT, "test", "unit", "tools", "text", "tokenizers", "gpt2.json"),
+        os.path.join(folder, "tokenizer.json")),
     "prompt.txt": lambda folder, **_: write(folder, "prompt.txt", "Once upon a time"),
     "stream.dl": lambda folder, **_: write(folder, "stream.dl", STREAM),
     "stream.bin": compiled("stream.dl", "stream.bin"),
-    "x.npy": lambda folder, **_: np.save(os.path.join(folder, "x.npy"), np.ones((1, 3, 224, 224), np.float32)),
-    "chunks.npy": lambda folder, **_: np.save(os.path.join(folder, "chunks.npy"), np.ones((3, 2, 8), np.float32)),
+    "x.npy": lambda folder, **_: np.save(os.path.join(folder, "x.npy"),
+                                         np.ones((1, 3, 224, 224), np.float32)),
+    "chunks.npy": lambda folder, **_: np.save(os.path.join(folder, "chunks.npy"),
+                                              np.ones((3, 2, 8), np.float32)),
 }

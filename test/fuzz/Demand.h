@@ -1,4 +1,4 @@
-//===- Demand.h - What a fuzz target checks beyond crashes -----------------------------*- C++ -*-===//
+//===- Demand.h - What a fuzz target checks beyond crashes --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_FUZZ_DEMAND_H
 #define DLC_TEST_FUZZ_DEMAND_H

@@ -1,8 +1,8 @@
-//===- FuzzDl.cpp - Any bytes as the text of a model -----------------------------------*- C++ -*-===//
+//===- FuzzDl.cpp - Any bytes as the text of a model --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the text to a verified module, without weights.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Frontend.h"
 #include "test/fuzz/ImportDemand.h"
 

@@ -1,9 +1,10 @@
-//===- FuzzModel.cpp - Any bytes as a model.bin ----------------------------------------*- C++ -*-===//
+//===- FuzzModel.cpp - Any bytes as a model.bin -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hashes find damage, and would hide everything behind them from a fuzzer: so they are set right first. What is then
-// accepted is bound to shapes and planned, but never run: its code may be anything.
-//===----------------------------------------------------------------------------------------------===//
+// Hashes find damage, and would hide everything behind them from a fuzzer: so they are set right
+// first. What is then accepted is bound to shapes and planned, but never run: its code may be
+// anything.
+//===------------------------------------------------------------------------------------------===//
 #include "runtime/core/bind/ShapeBinder.h"
 #include "runtime/core/flow/FlowPlan.h"
 #include "runtime/core/package/Hash.h"

@@ -1,6 +1,6 @@
-//===- FuzzNpy.cpp - Any bytes as an npy or npz file -----------------------------------*- C++ -*-===//
+//===- FuzzNpy.cpp - Any bytes as an npy or npz file --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpzFile.h"
 #include "test/fuzz/Demand.h"
 

@@ -1,8 +1,8 @@
-//===- FuzzOnnx.cpp - Any bytes as an ONNX model ---------------------------------------*- C++ -*-===//
+//===- FuzzOnnx.cpp - Any bytes as an ONNX model ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the bytes to a verified module.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Import.h"
 #include "test/fuzz/ImportDemand.h"
 #include "test/fuzz/MutateMessage.h"
@@ -11,8 +11,8 @@
 
 using namespace dlc;
 
-/// Of the nodes that calls and loops make of few bytes. The importer's own limit would let one input take as long as thousands of
-/// others; that limit has its tests in test/frontend/onnx.
+/// Of the nodes that calls and loops make of few bytes. The importer's own limit would let one
+/// input take as long as thousands of others; that limit has its tests in test/frontend/onnx.
 static constexpr size_t kMaxNodes = 128;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

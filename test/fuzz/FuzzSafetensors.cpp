@@ -1,6 +1,6 @@
-//===- FuzzSafetensors.cpp - Any bytes as a safetensors file ---------------------------*- C++ -*-===//
+//===- FuzzSafetensors.cpp - Any bytes as a safetensors file ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/SafetensorsFile.h"
 #include "test/fuzz/Demand.h"
 

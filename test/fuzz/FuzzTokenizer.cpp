@@ -1,6 +1,6 @@
-//===- FuzzTokenizer.cpp - Any bytes as a tokenizer.json -------------------------------*- C++ -*-===//
+//===- FuzzTokenizer.cpp - Any bytes as a tokenizer.json ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/fuzz/Demand.h"
 #include "tools/driver/text/TextStream.h"
 

@@ -1,4 +1,4 @@
-//===- ImportDemand.h - What fuzz targets check of an import ---------------------------*- C++ -*-===//
+//===- ImportDemand.h - What fuzz targets check of an import ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_FUZZ_IMPORTDEMAND_H
 #define DLC_TEST_FUZZ_IMPORTDEMAND_H
@@ -14,8 +14,8 @@
 
 namespace dlc::fuzz {
 
-/// A context costs milliseconds to make and keeps every type and attribute that it has seen: one serves many inputs, and is then
-/// replaced.
+/// A context costs milliseconds to make and keeps every type and attribute that it has seen: one
+/// serves many inputs, and is then replaced.
 inline mlir::MLIRContext &contextForInput() {
   constexpr unsigned kInputsPerContext = 500;
   static std::unique_ptr<mlir::MLIRContext> context;
@@ -25,7 +25,8 @@ inline mlir::MLIRContext &contextForInput() {
   return *context;
 }
 
-/// Imports, and demands a module or errors that say why there is none. Returns whether there is one.
+/// Imports, and demands a module or errors that say why there is none. Returns whether there is
+/// one.
 inline bool demandModuleOrErrors(mlir::MLIRContext &context,
                                  llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>()> import) {
   unsigned errors = 0;

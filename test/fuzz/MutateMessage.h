@@ -1,9 +1,10 @@
-//===- MutateMessage.h - Changes within a protobuf message ------------------------------*- C++ -*-===//
+//===- MutateMessage.h - Changes within a protobuf message --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A byte that changes somewhere in a message of messages mostly makes a length wrong, and the reader of the wire format sees no more than
-// that. Here one field is changed and the lengths around it are written anew, so that what reads the model sees the change.
-//===----------------------------------------------------------------------------------------------===//
+// A byte that changes somewhere in a message of messages mostly makes a length wrong, and the
+// reader of the wire format sees no more than that. Here one field is changed and the lengths
+// around it are written anew, so that what reads the model sees the change.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_FUZZ_MUTATEMESSAGE_H
 #define DLC_TEST_FUZZ_MUTATEMESSAGE_H
 
@@ -51,8 +52,8 @@ inline uint64_t changedNumber(uint64_t value, std::minstd_rand &random) {
   }
 }
 
-/// `message` with one field of it, or of a message in it, changed, left out, repeated or put in the place of another. May be longer by
-/// `room` and the bytes of its lengths.
+/// `message` with one field of it, or of a message in it, changed, left out, repeated or put in the
+/// place of another. May be longer by `room` and the bytes of its lengths.
 inline Bytes changedMessage(llvm::ArrayRef<uint8_t> message, size_t room, std::minstd_rand &random,
                             unsigned depth = 0) {
   constexpr unsigned kDepth = 32;

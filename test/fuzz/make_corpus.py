@@ -3,8 +3,9 @@
 
 usage: make_corpus.py [FOLDER]
 
-Each is a small file with another feature of its format. The seeds of the target dl are models written by hand, and those of
-the target model are compiled from these by tools/scripts/fuzz, so that they follow the package format."""
+Each is a small file with another feature of its format. The seeds of the target dl are models
+written by hand, and those of the target model are compiled from these by tools/scripts/fuzz, so
+that they follow the package format."""
 import io
 import json
 import os
@@ -40,11 +41,17 @@ def npy(array, version=(1, 0)):
 
 
 def main():
-    safetensors("two", {"fc.weight": tensor("F32", [2, 3], 0, 24), "fc.bias": tensor("F16", [2], 24, 28)}, bytes(range(28)))
-    safetensors("metadata", {"__metadata__": {"format": "pt"}, "n": tensor("I64", [], 0, 8)}, bytes(8))
+    safetensors("two",
+                {"fc.weight": tensor("F32", [2, 3], 0, 24), "fc.bias": tensor("F16", [2], 24, 28)},
+                bytes(range(28)))
+    safetensors("metadata", {"__metadata__": {"format": "pt"}, "n": tensor("I64", [], 0, 8)},
+                bytes(8))
     safetensors("empty", {}, b"")
-    safetensors("zero", {"a": tensor("BF16", [0, 5], 0, 0), "b\\u00e9\"": tensor("BOOL", [3], 0, 3)}, b"\0\1\0")
-    for code, size in (("F64", 8), ("I32", 4), ("I16", 2), ("I8", 1), ("U8", 1), ("F8_E4M3", 1), ("U64", 8)):
+    safetensors("zero",
+                {"a": tensor("BF16", [0, 5], 0, 0), "b\\u00e9\"": tensor("BOOL", [3], 0, 3)},
+                b"\0\1\0")
+    for code, size in (("F64", 8), ("I32", 4), ("I16", 2), ("I8", 1), ("U8", 1), ("F8_E4M3", 1),
+                       ("U64", 8)):
         safetensors(code.lower(), {"x": tensor(code, [1], 0, size)}, bytes(size))
     safetensors("overlap", {"a": tensor("U8", [4], 0, 4), "b": tensor("U8", [4], 2, 6)}, bytes(6))
     safetensors("reversed", {"a": tensor("U8", [4], 4, 0)}, bytes(4))
@@ -56,8 +63,9 @@ def main():
     put("npy", "version2", npy(np.zeros((1, 0, 2), "u1"), (2, 0)))
     put("npy", "scalar", npy(np.array(True)))
     put("npy", "half", npy(np.ones(2, "f2")))
-    put("npy", "object", b"\x93NUMPY\x01\x00\x36\x00" + b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(53) +
-        b"\n")
+    put(
+        "npy", "object", b"\x93NUMPY\x01\x00\x36\x00"
+        + b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(53) + b"\n")
     for name, save in (("stored", np.savez), ("deflated", np.savez_compressed)):
         out = io.BytesIO()
         save(out, a=np.arange(4, dtype="<f4"), b=np.ones((2, 2), ">f8"))

@@ -3,8 +3,9 @@
 
 usage: run_bad_inputs.py [CASES]      cases of each kind (default 60)
 
-Mutants come from the example network by a fixed seed: model text with characters, words and lines damaged; weights and
-arrays with headers and lengths damaged. DLC_TOOL names the dlc to try (the sanitized one, for instance)."""
+Mutants come from the example network by a fixed seed: model text with characters, words and lines
+damaged; weights and arrays with headers and lengths damaged. DLC_TOOL names the dlc to try (the
+sanitized one, for instance)."""
 import os
 import random
 import struct
@@ -22,11 +23,15 @@ from dlc_tool import DLC  # noqa: E402
 
 DIGITS = os.path.join(ROOT, "examples", "digits")
 TIMEOUT = 60
-# 1 model error, 2 usage, 3 unsupported, 5 I/O, 6 damaged file. 0 where the mutant happens to be good.
+# 1 model error, 2 usage, 3 unsupported, 5 I/O, 6 damaged file. 0 where the mutant happens to be
+# good.
 STATUSES = {0, 1, 2, 3, 5, 6}
-WORDS = ["(", ")", "{", "}", "[", "]", ",", ":", "=", "->", "..", "::", "-", "*", "/", '"', "#", "0", "-1", "1e400",
-         "99999999999999999999", "0.5", "true", "None", "dl", "dim", "model", "forward", "weights", "N", "M", "x", "f32",
-         "f8", "relu", "rleu", "conv1", "Conv2d", "flatten", "\\", "é", "\x00", "\t", "\r\n", "kernel_size=0"]
+WORDS = [
+    "(", ")", "{", "}", "[", "]", ",", ":", "=", "->", "..", "::", "-", "*", "/", '"', "#", "0",
+    "-1", "1e400", "99999999999999999999", "0.5", "true", "None", "dl", "dim", "model", "forward",
+    "weights", "N", "M", "x", "f32", "f8", "relu", "rleu", "conv1", "Conv2d", "flatten", "\\", "é",
+    "\x00", "\t", "\r\n", "kernel_size=0"
+]
 
 
 def mutated_text(text, rng):
@@ -54,7 +59,8 @@ def mutated_text(text, rng):
             digits = [i for i, c in enumerate(text) if c.isdigit()]
             if digits:
                 i = rng.choice(digits)
-                text = text[:i] + rng.choice(("0", "-3", "7", "4294967297", "9223372036854775808")) + text[i + 1:]
+                text = text[:i] + rng.choice(
+                    ("0", "-3", "7", "4294967297", "9223372036854775808")) + text[i + 1:]
     return text.encode("utf-8", "replace")
 
 
@@ -71,7 +77,8 @@ def mutated_bytes(data, header, rng):
             at = rng.randrange(min(header, len(data)))
             data[at:at] = bytes(rng.choice(b'{}[]",:0919-eF') for _ in range(rng.randrange(1, 6)))
         else:
-            struct.pack_into("<Q", data, 0, rng.choice((0, 1, len(data), 2 ** 31, 2 ** 63 - 1, 2 ** 64 - 1)))
+            struct.pack_into("<Q", data, 0,
+                             rng.choice((0, 1, len(data), 2**31, 2**63 - 1, 2**64 - 1)))
         if len(data) < 8:
             break
     return bytes(data)
@@ -79,7 +86,8 @@ def mutated_bytes(data, header, rng):
 
 def expect_sentence(what, *arguments):
     try:
-        run = subprocess.run([DLC, *arguments], capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+        run = subprocess.run([DLC, *arguments], capture_output=True, text=True, errors="replace",
+                             timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         raise Failure(f"{what}: still running after {TIMEOUT} s") from None
     said = run.stderr.strip()
@@ -91,7 +99,8 @@ def expect_sentence(what, *arguments):
 
 
 def mutants(cases, name, count, make, arguments):
-    """Writes each mutant to a file and passes it to `arguments(path)`; what fails is kept and named."""
+    """Writes each mutant to a file and passes it to `arguments(path)`; what fails is kept and
+    named."""
     refused = 0
     for seed in range(count):
         rng = random.Random(f"{name} {seed}")
@@ -124,7 +133,8 @@ def main():
                           ("run", package, "--input", f"x=@{array}", "--device", "cpu")):
             if expect_sentence("unharmed", *arguments):
                 raise Failure(f"dlc {' '.join(arguments)} refuses them")
-    mutants(cases, "model", count, lambda rng: mutated_text(text, rng), lambda path: ("check", path, "--weights", good))
+    mutants(cases, "model", count, lambda rng: mutated_text(text, rng), lambda path:
+            ("check", path, "--weights", good))
     mutants(cases, "weights", count, lambda rng: mutated_bytes(weights, 700, rng),
             lambda path: ("check", model, "--weights", path))
     mutants(cases, "array", count, lambda rng: mutated_bytes(npy, 128, rng),

@@ -1,9 +1,9 @@
 //===- CalibrateMain.cpp - gpu-calibrate: what a GPU's parts take -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// gpu-calibrate [--small]: prints JSON, name -> number: context creation, launches, the barrier of a grid, latency and
-// bandwidth of the second-level cache and of the memory. Times are medians by the GPU's events. --small: sizes that the emulator
-// bears; its times say nothing.
+// gpu-calibrate [--small]: prints JSON, name -> number: context creation, launches, the barrier of
+// a grid, latency and bandwidth of the second-level cache and of the memory. Times are medians by
+// the GPU's events. --small: sizes that the emulator bears; its times say nothing.
 //===----------------------------------------------------------------------===//
 #include "test/hardware/words/Words.h"
 

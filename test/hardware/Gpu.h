@@ -1,8 +1,8 @@
 //===- Gpu.h - kernels of our own choosing on a GPU -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runtime launches what a package says; the hardware check also launches single kernels. It takes the driver, NVRTC and
-// their errors from the runtime, so that what holds here holds there.
+// The runtime launches what a package says; the hardware check also launches single kernels. It
+// takes the driver, NVRTC and their errors from the runtime, so that what holds here holds there.
 //===----------------------------------------------------------------------===//
 #ifndef DLC_TEST_HARDWARE_GPU_H
 #define DLC_TEST_HARDWARE_GPU_H

@@ -1,4 +1,5 @@
-"""What gpu-case by itself says of small models on the emulated GPU, where they are right and where something is wrong."""
+"""What gpu-case by itself says of small models on the emulated GPU, where they are right and where
+something is wrong."""
 import os
 import re
 import subprocess
@@ -58,8 +59,8 @@ func.func @main(%x: tensor<4x?x5xf32, #dl.t<[4, s0, 5]>> {dl.name = "x"}, %h: te
 
 
 def run(*command, expect=0, **environment):
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", cwd="/",
-                             env={**os.environ, **environment})
+    process = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                             errors="replace", cwd="/", env={**os.environ, **environment})
     if process.returncode != expect:
         raise Failure(f"exit status {process.returncode}, expected {expect}, from {command[0]}\n"
                       f"{process.stdout[-3000:]}{process.stderr[-1000:]}")
@@ -94,8 +95,8 @@ def made(name, model, *plan):
     """A folder with these."""
     place = folder(name)
     write(place, "plan.txt", *plan)
-    dlc("compile", write(place, "model.mlir", model), "--compile-from=import", "--target", "cpu,cuda", "--chains", "never", "-q", "-o",
-        os.path.join(place, "model.bin"))
+    dlc("compile", write(place, "model.mlir", model), "--compile-from=import", "--target",
+        "cpu,cuda", "--chains", "never", "-q", "-o", os.path.join(place, "model.bin"))
     return place
 
 
@@ -108,7 +109,8 @@ def same_noise():
         for scale, offset in ((1.75, 0), (87.5, 0), (0.3, 0.1)):
             plan.input(dtype, [7, 301], f"noise {seed} {scale} {offset}")
             expected.append(make_folder.noise(seed, scale, offset, dtype, [7, 301]))
-    for dtype, low, high in (("i64", -5, 2**40), ("i8", -4, 4), ("ui8", 0, 4), ("f16", -4, 4), ("i32", -4, 4), ("i1", 0, 1)):
+    for dtype, low, high in (("i64", -5, 2**40), ("i8", -4, 4), ("ui8", 0, 4), ("f16", -4, 4),
+                             ("i32", -4, 4), ("i1", 0, 1)):
         plan.input(dtype, [999], f"integers 3 {low} {high}")
         expected.append(make_folder.integers(3, low, high, dtype, [999]))
     plan.write(place)
@@ -121,22 +123,25 @@ def same_noise():
 def wrong_kernel():
     """A wrong kernel is named; those before and after it are right."""
     place = folder("wrong")
-    model, outlined, package = (os.path.join(place, name) for name in ("model.dl", "outlined.mlir", "model.bin"))
+    model, outlined, package = (os.path.join(place, name)
+                                for name in ("model.dl", "outlined.mlir", "model.bin"))
     write(place, "model.dl", THREE)
-    write(place, "plan.txt", "run one", "in f32 6 20 = noise 1 1 0", "in f32 20 30 = noise 2 1 0", "in f32 30 10 = noise 3 1 0",
-          "out y roundings 600")
+    write(place, "plan.txt", "run one", "in f32 6 20 = noise 1 1 0", "in f32 20 30 = noise 2 1 0",
+          "in f32 30 10 = noise 3 1 0", "out y roundings 600")
     dlc("compile", model, "--target", "cpu,cuda", "--compile-to=outline", "-o", outlined)
     with open(outlined, encoding="utf-8") as source:
         text = source.read()
     cuda = text.index("module @cuda")
-    for changed, status in ((text, 0), (text[:cuda] + text[cuda:].replace("dl.exp ", "dl.tanh "), 4)):
+    for changed, status in ((text, 0), (text[:cuda] + text[cuda:].replace("dl.exp ", "dl.tanh "),
+                                        4)):
         with open(outlined, "w", encoding="utf-8") as out:
             out.write(changed)
         dlc("compile", outlined, "--compile-from=outline", "--chains", "never", "-q", "-o", package)
         said = replayed(place, status)
         named = re.findall(r"^FAILED kernel '(\w+)'", said, re.M)
         right = set(re.findall(r"^replayed (\w+)", said, re.M))
-        if len(named) != (status > 0) or any("exp" not in name and "mul" not in name for name in named):
+        if len(named) != (status > 0) or any("exp" not in name and "mul" not in name
+                                             for name in named):
             raise Failure(f"these kernels are named: {named}\n{said}")
         if not named and len(right) < 3 or named and (not right or right & set(named)):
             raise Failure(f"these kernels are right: {right}\n{said}")
@@ -148,7 +153,8 @@ def inputs_from_a_file():
     place = folder("inputs")
 
     def asked(elements, expect, data=None):
-        write(place, "plan.txt", "run one", f"in f32 0 {elements} = file", f"in f32 {elements} = file", "out y exact")
+        write(place, "plan.txt", "run one", f"in f32 0 {elements} = file",
+              f"in f32 {elements} = file", "out y exact")
         if data is not None:
             with open(os.path.join(place, "inputs.bin"), "wb") as out:
                 out.write(data)
@@ -167,17 +173,21 @@ def inputs_from_a_file():
 
 def constant_result():
     """A result that is a constant of the package is compared like others."""
-    said = replayed(made("constant", CONSTANT, "run one", "in f32 3 = noise 1 1 0", "out y exact", "out z exact"))
+    said = replayed(
+        made("constant", CONSTANT, "run one", "in f32 3 = noise 1 1 0", "out y exact",
+             "out z exact"))
     has(said, r"^ran copy$", r"^replayed dlc_neg$", r"^2 outputs, 0 wrong$")
 
 
 def cleared_workspace():
-    """A workspace is cleared: what its kernel leaves there is nobody's fault, what was not cleared is."""
+    """A workspace is cleared: what its kernel leaves there is nobody's fault, what was not cleared
+    is."""
     place = made("workspace", ORDER, "run one", "in i64 5000 = integers 1 -4 4", "out y exact")
-    has(replayed(place), r"^replayed dlc_order$", r"^replayed dlc_order_clear$", r"^replayed dlc_order_clear2$")
+    has(replayed(place), r"^replayed dlc_order$", r"^replayed dlc_order_clear$",
+        r"^replayed dlc_order_clear2$")
     scheduled = os.path.join(place, "scheduled.mlir")
-    dlc("compile", os.path.join(place, "model.mlir"), "--compile-from=import", "--target", "cpu,cuda", "--chains", "never",
-        "--compile-to=schedule", "-o", scheduled)
+    dlc("compile", os.path.join(place, "model.mlir"), "--compile-from=import", "--target",
+        "cpu,cuda", "--chains", "never", "--compile-to=schedule", "-o", scheduled)
     with open(scheduled, encoding="utf-8") as source:
         text = source.read()
     begin = text.index("gpu.func @dlc_order_clear2")
@@ -186,16 +196,20 @@ def cleared_workspace():
     if count != 1:
         raise Failure(f"{count} zeros are found in\n{text[begin:end]}")
     write(place, "scheduled.mlir", text[:begin] + changed + text[end:])
-    dlc("compile", scheduled, "--compile-from=schedule", "-q", "-o", os.path.join(place, "model.bin"))
+    dlc("compile", scheduled, "--compile-from=schedule", "-q", "-o",
+        os.path.join(place, "model.bin"))
     said = replayed(place, 4)
-    has(said, r"^FAILED kernel 'dlc_order_clear2' \(scheduled\.mlir:\d+:\d+\): what it clears is not 0 everywhere$",
+    has(
+        said,
+        r"^FAILED kernel 'dlc_order_clear2' \(scheduled\.mlir:\d+:\d+\): what it clears is not 0 everywhere$",
         r"^replayed dlc_order_clear$")
     if re.search("^replayed dlc_order_clear2$", said, re.M):
         raise Failure(f"a kernel is right and wrong\n{said}")
 
 
 def unread_result():
-    """What a kernel wrote is not known to be right where nothing reads it: that is no fault and no confirmation."""
+    """What a kernel wrote is not known to be right where nothing reads it: that is no fault and no
+    confirmation."""
     packs = {"dlc_lstm_steps_pack", "dlc_lstm_steps_pack2"}
     for n, known in ((2, packs), (0, set())):
         sizes = (f"4 {n} 5", f"1 {n} 3", f"1 {n} 17", "68 5", "68 3", "68", "68", "3 17")
@@ -207,4 +221,5 @@ def unread_result():
                 raise Failure(f"N = {n}: of these is said that they '{word}': {found}\n{said}")
 
 
-TESTS = (same_noise, wrong_kernel, inputs_from_a_file, constant_result, cleared_workspace, unread_result)
+TESTS = (same_noise, wrong_kernel, inputs_from_a_file, constant_result, cleared_workspace,
+         unread_result)

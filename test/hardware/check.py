@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Verifies dlc on this machine's GPU and measures it. Needs an NVIDIA driver, NVRTC (of a CUDA toolkit, or
-`pip install nvidia-cuda-nvrtc`), Python 3.7 and the C library; nothing else of dlc, and no other package.
+"""Verifies dlc on this machine's GPU and measures it. Needs an NVIDIA driver, NVRTC (of a CUDA
+toolkit, or `pip install nvidia-cuda-nvrtc`), Python 3.7 and the C library; nothing else of dlc, and
+no other package.
 
-    ./check                      everything: words of the device vocabulary, models, compute-sanitizer, benchmarks, calibration
+    ./check                      everything: words of the device vocabulary, models,
+                                 compute-sanitizer, benchmarks, calibration
     ./check --only cases         one stage: words, cases, sanitizer, benchmarks or calibration
-    ./check --emulator FOLDER    the same on the emulated GPU whose libraries lie in FOLDER, with smaller networks: shows that
-                                 this folder works
-    ./check --repository DLC     also puts the result into DLC/test/bench/results, where dlc-ledger reads it
+    ./check --emulator FOLDER    the same on the emulated GPU whose libraries lie in FOLDER, with
+                                 smaller networks: shows that this folder works
+    ./check --repository DLC     also puts the result into DLC/test/bench/results, where dlc-ledger
+                                 reads it
 
-A case is a model: it is compiled here, its results on the GPU are compared with those on the CPU, and each of its kernels runs
-by itself on values that the CPU computed, so that a wrong one is named. It goes on where it was stopped (--fresh: from the
-beginning) and ends within --minutes 10, leaving out what did not fit. Results are in results/GPU-DATE.json. Exit status: 0 all
-that ran is right, 1 something is wrong, 2 usage, 5 no GPU that can be used."""
+A case is a model: it is compiled here, its results on the GPU are compared with those on the CPU,
+and each of its kernels runs by itself on values that the CPU computed, so that a wrong one is
+named. It goes on where it was stopped (--fresh: from the beginning) and ends within --minutes 10,
+leaving out what did not fit. Results are in results/GPU-DATE.json. Exit status: 0 all that ran is
+right, 1 something is wrong, 2 usage, 5 no GPU that can be used."""
 import argparse
 import concurrent.futures
 import datetime
@@ -34,7 +38,8 @@ import measure  # noqa: E402
 import weights  # noqa: E402
 
 STAGES = ("words", "cases", "sanitizer", "benchmarks", "calibration")
-# Seconds that one process may take before it counts as hung, and that stages before the measurements leave to these.
+# Seconds that one process may take before it counts as hung, and that stages before the
+# measurements leave to these.
 TIMEOUT, RESERVE = 120, 220
 NO_NVRTC = 77  # exit status of kernel-ptx
 DIGITS = 16  # of a hash in the table of PTX, as dlc-ledger takes them
@@ -49,7 +54,8 @@ class Outcome:
 
     def __init__(self, status, detail="", seconds=0.0):
         self.status, self.detail, self.seconds = status, detail, seconds
-        self.kernels = []  # of the case's model: what dlc inspect says of each, whether it ran, and its PTX
+        self.kernels = [
+        ]  # of the case's model: what dlc inspect says of each, whether it ran, and its PTX
 
 
 class Machine:
@@ -63,10 +69,13 @@ class Machine:
         self.dlc = os.path.join(TOOLS, "dlc")
         self.real = dict(self.environment)  # kernel-ptx asks the real NVRTC, where there is one
         if self.emulated:
-            for variable, library in (("DLC_LIBCUDA", "libdlc_cuda_emu.so"), ("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")):
+            for variable, library in (("DLC_LIBCUDA", "libdlc_cuda_emu.so"),
+                                      ("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")):
                 path = os.path.join(os.path.abspath(emulator), library)
                 if not os.path.exists(path):
-                    sys.exit(f"error: there is no {path}; --emulator names the folder of the emulator's libraries")
+                    sys.exit(
+                        f"error: there is no {path}; --emulator names the folder of the emulator's libraries"
+                    )
                 self.environment[variable] = path
         doctor = self.run([self.dlc, "doctor", "--device", "cuda"])
         self.report = doctor.stdout
@@ -78,11 +87,13 @@ class Machine:
             ("nvrtc", re.search(r"^NVRTC +(.*)$", self.report, re.M)))}
 
     def run(self, command, real=False, **extra):
-        """Like subprocess.run; what hangs is ended with all its children. returncode None: it took too long."""
+        """Like subprocess.run; what hangs is ended with all its children. returncode None: it took
+        too long."""
         environment = self.real if real else self.environment
-        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   universal_newlines=True, errors="replace", env={**environment, **extra},
-                                   start_new_session=True)
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, universal_newlines=True,
+                                   errors="replace", env={**environment,
+                                                          **extra}, start_new_session=True)
         try:
             out, err = process.communicate(timeout=TIMEOUT * (5 if self.emulated else 1))
             return subprocess.CompletedProcess(command, process.returncode, out, err)
@@ -92,12 +103,14 @@ class Machine:
             return subprocess.CompletedProcess(command, None, out, err)
 
     def slug(self):
-        name = "emulator" if self.emulated else re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+        name = "emulator" if self.emulated else re.sub(r"[^a-z0-9]+", "-",
+                                                       self.name.lower()).strip("-")
         return f"{name}-{datetime.date.today().isoformat()}"
 
 
 def unpack_tools():
-    """The folder holds them compressed; and what one of another folder has left there is of no use."""
+    """The folder holds them compressed; and what one of another folder has left there is of no use.
+    """
     packed, mark = os.path.join(HERE, "tools.tar.xz"), os.path.join(TOOLS, "of")
     identity = str(os.stat(packed).st_mtime_ns)
     if not os.path.exists(mark) or open(mark, encoding="utf-8").read() != identity:
@@ -145,8 +158,11 @@ class Check:
             say(self.machine.report)
             say("error: no GPU can be used; the lines above say why")
             sys.exit(5)
-        identity = json.dumps([self.machine.name, self.machine.architecture, self.machine.facts, self.manifest["commit"],
-                               self.manifest["made"], os.path.getmtime(os.path.join(HERE, "tools.tar.xz"))])
+        identity = json.dumps([
+            self.machine.name, self.machine.architecture, self.machine.facts,
+            self.manifest["commit"], self.manifest["made"],
+            os.path.getmtime(os.path.join(HERE, "tools.tar.xz"))
+        ])
         self.state = State(os.path.join(HERE, "results", "state"), identity, options.fresh)
         self.deadline = time.time() + 60 * options.minutes
         self.counts = {"ok": 0, "failed": 0, "left out": 0}
@@ -154,7 +170,10 @@ class Check:
         self.failures = []
         self.version = None  # of the NVRTC that keys kernels
         turn, turns = options.turn
-        self.cases_taken = [case for number, case in enumerate(self.manifest["cases"]) if number % turns == turn % turns]
+        self.cases_taken = [
+            case for number, case in enumerate(self.manifest["cases"])
+            if number % turns == turn % turns
+        ]
         if turns > 1:
             for _ in range(len(self.manifest["cases"]) - len(self.cases_taken)):
                 self.leave_out("a case", f"not in this turn, 1 in {turns}")
@@ -169,7 +188,8 @@ class Check:
         self.left_out.setdefault(reason, []).append(what)
 
     def record(self, stage, name, outcome):
-        """Counts and prints a case; keeps it, so that it is not run again, unless it was only a matter of time."""
+        """Counts and prints a case; keeps it, so that it is not run again, unless it was only a
+        matter of time."""
         if outcome.status == "left out":
             self.leave_out(f"{stage}: {name}", outcome.detail)
             return
@@ -190,7 +210,10 @@ class Check:
                 before.kernels = known["kernels"]
                 return before
             if time.time() > self.deadline - reserve:
-                return Outcome("left out", f"the {self.options.minutes} minutes were over; run ./check again, it goes on here")
+                return Outcome(
+                    "left out",
+                    f"the {self.options.minutes} minutes were over; run ./check again, it goes on here"
+                )
             start = time.time()
             try:
                 outcome = function(entry)
@@ -203,20 +226,29 @@ class Check:
             for entry, outcome in zip(entries, pool.map(work, entries)):
                 self.record(stage, entry["name"], outcome)
                 if outcome.status != "left out":
-                    self.state.keep(f"{stage}/{entry['name']}", {"status": outcome.status, "detail": outcome.detail,
-                                                                   "kernels": outcome.kernels})
+                    self.state.keep(f"{stage}/{entry['name']}", {
+                        "status": outcome.status, "detail": outcome.detail,
+                        "kernels": outcome.kernels
+                    })
 
     #-- The stages ---------------------------------------------------------------------------------
 
     def words(self):
         missing = self.manifest["words_without_a_case"]
         for word in missing:
-            self.leave_out(f"words: {word}", "the folder has no case for these words of the vocabulary")
+            self.leave_out(f"words: {word}",
+                           "the folder has no case for these words of the vocabulary")
 
         def one(entry):
             if entry["needs_hopper"] and self.machine.architecture != 90:
-                return Outcome("left out", f"needs compute capability 9.0, the GPU has {self.machine.architecture / 10:.1f}")
-            run = self.machine.run([os.path.join(TOOLS, "gpu-words"), "--compare", os.path.join(TOOLS, "words"), entry["name"]])
+                return Outcome(
+                    "left out",
+                    f"needs compute capability 9.0, the GPU has {self.machine.architecture / 10:.1f}"
+                )
+            run = self.machine.run([
+                os.path.join(TOOLS, "gpu-words"), "--compare",
+                os.path.join(TOOLS, "words"), entry["name"]
+            ])
             return self.judge(run, r"^(?:FAILED|error:) *(.*)$")
 
         self.each("words", self.manifest["words"], one, RESERVE)
@@ -227,14 +259,19 @@ class Check:
         shutil.rmtree(place, ignore_errors=True)
         os.makedirs(place)
         for packed in glob.glob(os.path.join(HERE, "cases", entry["name"], "*.gz")):
-            with gzip.open(packed) as source, open(os.path.join(place, os.path.basename(packed)[:-len(".gz")]), "wb") as out:
+            with gzip.open(packed) as source, open(
+                    os.path.join(place,
+                                 os.path.basename(packed)[:-len(".gz")]), "wb") as out:
                 shutil.copyfileobj(source, out, 1 << 20)
         source, asked = entry["sources"][0], entry.get("weights")
         if self.machine.emulated and len(entry["sources"]) > 1:
             source, asked = entry["sources"][1], entry["reduced_weights"]
             os.replace(os.path.join(place, "reduced.txt"), os.path.join(place, "plan.txt"))
-        command = [self.machine.dlc, "compile", os.path.join(place, source), "--target", "cpu,cuda", *entry["flags"], "-q",
-                   "-o", os.path.join(place, "model.bin")]
+        command = [
+            self.machine.dlc, "compile",
+            os.path.join(place, source), "--target", "cpu,cuda", *entry["flags"], "-q", "-o",
+            os.path.join(place, "model.bin")
+        ]
         if "--chains" not in entry["flags"]:
             command += ["--chains", "never"]  # each kernel is judged by itself
         if asked is not None:
@@ -250,7 +287,8 @@ class Check:
         """What is known of the kernels of a model after gpu-case has run it."""
         model = os.path.join(place, "model.bin")
         facts = json.loads(self.machine.run([self.machine.dlc, "inspect", model, "--json"]).stdout)
-        ran, replayed = (set(re.findall(rf"^{word} (\S+)$", said, re.M)) for word in ("ran", "replayed"))
+        ran, replayed = (set(re.findall(rf"^{word} (\S+)$", said, re.M))
+                         for word in ("ran", "replayed"))
         blamed = set(re.findall(r"^FAILED kernel '(\S+)'", said, re.M))
         ptx = self.ptx_of([model])
         kernels = []
@@ -286,9 +324,12 @@ class Check:
             place, failure = self.made(entry)
             if failure:
                 return failure
-            command = [os.path.join(TOOLS, "gpu-case"), place, "--device", "cuda", "--repeat", repeat]
+            command = [
+                os.path.join(TOOLS, "gpu-case"), place, "--device", "cuda", "--repeat", repeat
+            ]
             run = self.machine.run(command)
-            outcome = self.judge(run, r"^(?:FAILED|error:|.*, (?:turn \d+|on the CPU): error:) *(.*)$")
+            outcome = self.judge(run,
+                                 r"^(?:FAILED|error:|.*, (?:turn \d+|on the CPU): error:) *(.*)$")
             if run.returncode in (0, 4):
                 outcome.kernels = self.kernels_of(place, run.stdout)
             elif not self.machine.emulated:
@@ -317,28 +358,42 @@ class Check:
         return Outcome("failed", why[:600] + more)
 
     def sanitizer(self):
-        names = ["compute-sanitizer", *(os.path.join(os.environ.get(variable, "/nowhere"), "bin", "compute-sanitizer")
-                                        for variable in ("CUDA_HOME", "CUDA_PATH")), "/usr/local/cuda/bin/compute-sanitizer"]
+        names = [
+            "compute-sanitizer",
+            *(os.path.join(os.environ.get(variable, "/nowhere"), "bin", "compute-sanitizer")
+              for variable in ("CUDA_HOME", "CUDA_PATH")), "/usr/local/cuda/bin/compute-sanitizer"
+        ]
         tool = next((found for found in map(shutil.which, names) if found), None)
         if self.machine.emulated or not tool:
-            self.leave_out("sanitizer", "the emulator has a checker of its own" if self.machine.emulated else
-                           "compute-sanitizer is not on this machine")
+            self.leave_out(
+                "sanitizer", "the emulator has a checker of its own"
+                if self.machine.emulated else "compute-sanitizer is not on this machine")
             return
-        # Races and barriers where threads work together, everything else everywhere; as many as half the time allows.
+        # Races and barriers where threads work together, everything else everywhere; as many as
+        # half the time allows.
         entries = []
         for kind in ("memcheck", "racecheck", "synccheck"):
             for word in self.manifest["words"]:
                 if not word["needs_hopper"] or self.machine.architecture == 90:
-                    command = [os.path.join(TOOLS, "gpu-words"), "--compare", os.path.join(TOOLS, "words"), word["name"]]
-                    entries.append({"name": f"{kind}: {word['name']}", "command": command, "tool": kind})
-            for case in [case for case in self.cases_taken if "weights" not in case][::1 if kind == "memcheck" else 4]:
+                    command = [
+                        os.path.join(TOOLS, "gpu-words"), "--compare",
+                        os.path.join(TOOLS, "words"), word["name"]
+                    ]
+                    entries.append(
+                        {"name": f"{kind}: {word['name']}", "command": command, "tool": kind})
+            for case in [case for case in self.cases_taken
+                         if "weights" not in case][::1 if kind == "memcheck" else 4]:
                 place = os.path.join(HERE, "results", "work", case["name"])
                 if os.path.exists(os.path.join(place, "model.bin")):
-                    command = [os.path.join(TOOLS, "gpu-case"), place, "--device", "cuda", "--repeat", 1]
-                    entries.append({"name": f"{kind}: {case['name']}", "command": command, "tool": kind})
+                    command = [
+                        os.path.join(TOOLS, "gpu-case"), place, "--device", "cuda", "--repeat", 1
+                    ]
+                    entries.append(
+                        {"name": f"{kind}: {case['name']}", "command": command, "tool": kind})
 
         def one(entry):
-            run = self.machine.run([tool, "--tool", entry["tool"], "--error-exitcode", "9", *entry["command"]])
+            run = self.machine.run(
+                [tool, "--tool", entry["tool"], "--error-exitcode", "9", *entry["command"]])
             if run.returncode is None:
                 return Outcome("left out", f"took longer than {TIMEOUT} s under compute-sanitizer")
             return self.judge(run, r"^========= (?!COMPUTE|Target)(.*)$")
@@ -354,13 +409,17 @@ class Check:
     #-- The result ---------------------------------------------------------------------------------
 
     def verified(self):
-        """text_sha256 -> what confirms it, and the PTX of each. A case confirms the kernels that it launched: a package may hold
-        others, for other GPUs and shapes. One that is also part of a failed case is not verified, unless others are to blame."""
+        """text_sha256 -> what confirms it, and the PTX of each. A case confirms the kernels that it
+        launched: a package may hold others, for other GPUs and shapes. One that is also part of a
+        failed case is not verified, unless others are to blame."""
         status, ptx = {}, {}
 
         def count(name, kernel, is_right, ran):
-            known = status.setdefault(kernel["text_sha256"], {"kind": kernel["kind"], "name": kernel["name"], "variant": True,
-                                                              "cases": [], "failed": []})
+            known = status.setdefault(
+                kernel["text_sha256"], {
+                    "kind": kernel["kind"], "name": kernel["name"], "variant": True, "cases": [],
+                    "failed": []
+                })
             known["variant"] &= kernel.get("variant", False)
             if not is_right:
                 known["failed"].append(name)
@@ -372,7 +431,9 @@ class Check:
         for entry in self.manifest["words"]:
             found = self.state.found.get(f"words/{entry['name']}")
             if found:
-                kernel = {"kind": "words", "name": entry["name"], "text_sha256": entry["text_sha256"]}
+                kernel = {
+                    "kind": "words", "name": entry["name"], "text_sha256": entry["text_sha256"]
+                }
                 count(f"words/{entry['name']}", kernel, found["status"] == "ok", True)
         for entry in self.manifest["cases"]:
             found = self.state.found.get(f"cases/{entry['name']}")
@@ -388,12 +449,16 @@ class Check:
         kernels, ptx = self.verified()
         if ptx and not self.version:
             self.ptx_of(glob.glob(os.path.join(TOOLS, "words", "calibrate.cu")))
-        result = {"format": 2, "emulated": self.machine.emulated, "gpu": self.machine.name, "architecture": self.machine.architecture,
-                  **self.machine.facts, "date": datetime.date.today().isoformat(), "commit": self.manifest["commit"],
-                  "counts": self.counts, "failures": self.failures, "left_out": self.left_out,
-                  "keys": {"nvrtc": self.version or "none", "architecture": self.architecture(), "ptx": ptx},
-                  "kernels": kernels, "benchmarks": self.state.found.get("benchmarks", []),
-                  "calibration": self.state.found.get("calibration", {})}
+        result = {
+            "format": 2, "emulated": self.machine.emulated, "gpu": self.machine.name,
+            "architecture": self.machine.architecture,
+            **self.machine.facts, "date": datetime.date.today().isoformat(),
+            "commit": self.manifest["commit"], "counts": self.counts, "failures": self.failures,
+            "left_out": self.left_out, "keys": {
+                "nvrtc": self.version or "none", "architecture": self.architecture(), "ptx": ptx
+            }, "kernels": kernels, "benchmarks": self.state.found.get("benchmarks", []),
+            "calibration": self.state.found.get("calibration", {})
+        }
         path = os.path.join(HERE, "results", self.machine.slug() + ".json")
         with open(path + ".new", "w", encoding="utf-8") as out:
             json.dump(result, out, indent=1)
@@ -415,12 +480,14 @@ class Check:
 def turn_of(text):
     found = re.match(r"(\d+)/([1-9]\d*)$", text)
     if not found:
-        raise argparse.ArgumentTypeError("expected K/N: of N equal parts of the cases, the one with number K")
+        raise argparse.ArgumentTypeError(
+            "expected K/N: of N equal parts of the cases, the one with number K")
     return int(found.group(1)), int(found.group(2))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="See the head of this file.")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+                                     epilog="See the head of this file.")
     parser.add_argument("--emulator", metavar="FOLDER")
     parser.add_argument("--only", choices=STAGES, action="append")
     parser.add_argument("--fresh", action="store_true")
@@ -430,7 +497,8 @@ def main():
     parser.add_argument("--repository", metavar="DLC")
     options = parser.parse_args()
     if options.emulator is not None and options.repository:
-        parser.error("what the emulator says is no result of hardware: --repository goes without --emulator")
+        parser.error(
+            "what the emulator says is no result of hardware: --repository goes without --emulator")
     start = time.time()
     check = Check(options)
     say(f"{check.machine.name}, sm_{check.machine.architecture}; driver {check.machine.facts['driver']}; NVRTC "

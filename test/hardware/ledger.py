@@ -1,18 +1,26 @@
 #!/usr/bin/env python3
-"""The hardware ledger: which of the kernels that dlc emits a real GPU has confirmed (tools/scripts/dlc-ledger).
+"""The hardware ledger: which of the kernels that dlc emits a real GPU has confirmed
+(tools/scripts/dlc-ledger).
 
-    ledger.py [--results FOLDER] [--json] [MODEL.bin]...    without models: what this checkout makes of the repository's networks
-                                                            in f32, tf32, f16 and bf16, and of the numeric rows
-    ledger.py --take-over RESULT.json FILE...               keys RESULT by the PTX of its texts, which are those of FILE...:
-                                                            models and .cu files of the commit that RESULT names
+    ledger.py [--results FOLDER] [--json] [MODEL.bin]...    without models: what this checkout makes
+    of the repository's networks
+                                                            in f32, tf32, f16 and bf16, and of the
+                                                            numeric rows
+    ledger.py --take-over RESULT.json FILE...               keys RESULT by the PTX of its texts,
+                                                            which are those of FILE...: models and
+                                                            .cu files of the commit that RESULT
+                                                            names
 
-A kernel is known by the SHA-256 of its PTX from NVRTC, names and comments aside (test/nvrtc/PtxIdentity.h), for the
-architecture that it ran on, so that it stays verified where it moves, is renamed or shares its headers with others. PTX differs
-between versions of NVRTC: keys hold theirs, and the ledger speaks of those of NVRTC {version} (pip install
-nvidia-cuda-nvrtc=={version}). Where that is not installed a kernel is known by its text and headers without comments.
+A kernel is known by the SHA-256 of its PTX from NVRTC, names and comments aside
+(test/nvrtc/PtxIdentity.h), for the architecture that it ran on, so that it stays verified where it
+moves, is renamed or shares its headers with others. PTX differs between versions of NVRTC: keys
+hold theirs, and the ledger speaks of those of NVRTC {version} (pip install
+nvidia-cuda-nvrtc=={version}). Where that is not installed a kernel is known by its text and headers
+without comments.
 
-Results are the files that ./check of tools/scripts/gpu-check wrote; the emulator's do not count. Exit status 0 whatever it
-finds, 1 where something cannot be made, 2 for a file that is no result."""
+Results are the files that ./check of tools/scripts/gpu-check wrote; the emulator's do not count.
+Exit status 0 whatever it finds, 1 where something cannot be made, 2 for a file that is no result.
+"""
 import argparse
 import collections
 import glob
@@ -30,7 +38,8 @@ from cases import Failure  # noqa: E402
 from dlc_tool import BUILD, dlc  # noqa: E402
 
 RESULTS = os.path.join(TEST, "bench", "results")
-# The NVRTC whose PTX kernels are known by: that of PyTorch 2.11, with which the first result was taken.
+# The NVRTC whose PTX kernels are known by: that of PyTorch 2.11, with which the first result was
+# taken.
 PINNED = "13.0.88"
 LEFT_OUT = 77  # kernel-ptx's exit status where there is no NVRTC
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
@@ -41,18 +50,22 @@ DIGITS = 16  # of a hash, which suffice among some thousand
 #-- PTX --------------------------------------------------------------------------------------------
 
 def ptx_of(files, architecture):
-    """text_sha256 -> ptx_sha256 of the kernels in models and .cu files. What was compiled once is kept in the build folder. None
-    where the pinned NVRTC is not installed."""
+    """text_sha256 -> ptx_sha256 of the kernels in models and .cu files. What was compiled once is
+    kept in the build folder. None where the pinned NVRTC is not installed."""
     place = os.path.join(BUILD, "ledger")
     os.makedirs(place, exist_ok=True)
-    command = [os.path.join(BUILD, "bin", "kernel-ptx"), "--jobs", str(JOBS), "--arch", architecture,
-               "--known", os.path.join(place, "ptx.txt"), *files]
+    command = [
+        os.path.join(BUILD, "bin", "kernel-ptx"), "--jobs",
+        str(JOBS), "--arch", architecture, "--known",
+        os.path.join(place, "ptx.txt"), *files
+    ]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode == LEFT_OUT:
         return None
     lines = run.stdout.splitlines()
     if run.returncode or not lines or not lines[0].startswith("nvrtc "):
-        raise Failure(f"kernel-ptx ended with {run.returncode}: {run.stdout[-2000:]}{run.stderr[-1000:]}")
+        raise Failure(
+            f"kernel-ptx ended with {run.returncode}: {run.stdout[-2000:]}{run.stderr[-1000:]}")
     if lines[0].split()[1] != PINNED:
         return None
     return dict(line.split() for line in lines[1:])
@@ -64,7 +77,8 @@ def beside(path):
 
 
 def take_over(path, files):
-    """Writes the keys of the result at `path` beside it. Its own file stays as the GPU's machine wrote it."""
+    """Writes the keys of the result at `path` beside it. Its own file stays as the GPU's machine
+    wrote it."""
     result = read_json(path)
     architecture = f"sm_{result['architecture']}" + ("a" if result["architecture"] == 90 else "")
     found = ptx_of(files, architecture)
@@ -72,17 +86,22 @@ def take_over(path, files):
         raise Failure(f"NVRTC {PINNED} is not installed; DLC_REAL_NVRTC names its library")
     missing = sorted(set(result["kernels"]) - set(found))
     if missing:
-        raise Failure(f"{len(missing)} of the {len(result['kernels'])} texts of {path} are in none of these files; they must be "
-                      f"those of commit {result['commit']}: {', '.join(result['kernels'][text]['name'] for text in missing[:5])}")
-    keys = {"format": 1, "of": os.path.basename(path), "nvrtc": PINNED, "architecture": architecture,
-            "note": f"Derived, not measured: texts made again at commit {result['commit'][:12]} and compiled as far as PTX by NVRTC "
-                    f"{PINNED}. text_sha256 to ptx_sha256, the first {DIGITS} digits of both; what the GPU says of each text is in "
-                    "the other file.",
-            "ptx": {text[:DIGITS]: found[text][:DIGITS] for text in sorted(result["kernels"])}}
+        raise Failure(
+            f"{len(missing)} of the {len(result['kernels'])} texts of {path} are in none of these files; they must be "
+            f"those of commit {result['commit']}: {', '.join(result['kernels'][text]['name'] for text in missing[:5])}"
+        )
+    keys = {
+        "format": 1, "of": os.path.basename(path), "nvrtc": PINNED, "architecture": architecture,
+        "note": f"Derived, not measured: texts made again at commit {result['commit'][:12]} and compiled as far as PTX by NVRTC "
+        f"{PINNED}. text_sha256 to ptx_sha256, the first {DIGITS} digits of both; what the GPU says of each text is in "
+        "the other file.",
+        "ptx": {text[:DIGITS]: found[text][:DIGITS] for text in sorted(result["kernels"])}
+    }
     with open(beside(path), "w", encoding="utf-8") as out:
         json.dump(keys, out, indent=0)
         out.write("\n")
-    print(f"{beside(path)}: {len(keys['ptx'])} texts, {len(set(keys['ptx'].values()))} different PTX")
+    print(
+        f"{beside(path)}: {len(keys['ptx'])} texts, {len(set(keys['ptx'].values()))} different PTX")
 
 
 #-- Results ----------------------------------------------------------------------------------------
@@ -96,12 +115,14 @@ def read_json(path):
 
 
 def stop(path, error):
-    print(f"error: {path} is no result of ./check ({type(error).__name__}: {error}); remove it", file=sys.stderr)
+    print(f"error: {path} is no result of ./check ({type(error).__name__}: {error}); remove it",
+          file=sys.stderr)
     sys.exit(2)
 
 
 class Ledger:
-    """What GPUs say of keys. A key is a text_sha256, or an architecture and the begin of a ptx_sha256."""
+    """What GPUs say of keys. A key is a text_sha256, or an architecture and the begin of a
+    ptx_sha256."""
 
     def __init__(self, folder):
         self.confirmed, self.refuted = collections.defaultdict(set), collections.defaultdict(set)
@@ -116,9 +137,12 @@ class Ledger:
         result = read_json(path)
         try:
             if result["emulated"]:
-                print(f"remark: {os.path.basename(path)} was written on the emulator and does not count")
+                print(
+                    f"remark: {os.path.basename(path)} was written on the emulator and does not count"
+                )
                 return
-            keys = read_json(beside(path)) if os.path.exists(beside(path)) else result.get("keys", {"nvrtc": "none"})
+            keys = read_json(beside(path)) if os.path.exists(beside(path)) else result.get(
+                "keys", {"nvrtc": "none"})
             ptx = keys["ptx"] if keys["nvrtc"] == PINNED else {}
             for text, kernel in result["kernels"].items():
                 self.say(text, kernel, result["gpu"])
@@ -143,7 +167,8 @@ class Ledger:
         return sorted({gpu for found in self.confirmed.values() for gpu in found})
 
     def judge(self, keys):
-        """Whether a kernel known by any of `keys` is verified, and the GPUs on which it was wrong, which outweigh."""
+        """Whether a kernel known by any of `keys` is verified, and the GPUs on which it was wrong,
+        which outweigh."""
         wrong = {gpu for key in keys for gpu in self.refuted.get(key, ())}
         return not wrong and any(self.confirmed.get(key) for key in keys), sorted(wrong)
 
@@ -154,7 +179,8 @@ def kernels_of(package):
     """[(name, kind, text_sha256)] of a model's CUDA kernels."""
     for program in json.loads(dlc("inspect", package, "--json"))["programs"]:
         if program["target"] == "cuda":
-            return [(kernel["name"], kernel["kind"], kernel["text_sha256"]) for kernel in program["kernels"]]
+            return [(kernel["name"], kernel["kind"], kernel["text_sha256"])
+                    for kernel in program["kernels"]]
     raise Failure(f"{package} has no CUDA program; compile with --target cuda or cpu,cuda")
 
 
@@ -173,7 +199,10 @@ def report_on(ledger, name, packages):
                 ledger.has_nvrtc = False
     entry = {"model": name, "kernels": len(known), "verified": [], "unverified": []}
     for text, (kernel, kind) in known.items():
-        keys = [text, *((architecture, found[text][:DIGITS]) for architecture, found in by_ptx.items() if text in found)]
+        keys = [
+            text, *((architecture, found[text][:DIGITS])
+                    for architecture, found in by_ptx.items() if text in found)
+        ]
         holds, wrong = ledger.judge(keys)
         if holds:
             entry["verified"].append(text)
@@ -212,9 +241,12 @@ def show(entries):
     for entry in entries:
         missing = entry["unverified"]
         if missing:
-            names = ", ".join(f"{kernel['name']} ({kernel['kind']}{kernel['note']})" for kernel in missing[:SHOWN])
+            names = ", ".join(f"{kernel['name']} ({kernel['kind']}{kernel['note']})"
+                              for kernel in missing[:SHOWN])
             more = f", and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-            print(f"{entry['model']}: {len(missing)} of {entry['kernels']} unverified: {names}{more}", flush=True)
+            print(
+                f"{entry['model']}: {len(missing)} of {entry['kernels']} unverified: {names}{more}",
+                flush=True)
         else:
             print(f"{entry['model']}: all {entry['kernels']} verified", flush=True)
         verified.update(entry["verified"])
@@ -223,7 +255,8 @@ def show(entries):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.format(version=PINNED), formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.format(version=PINNED),
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--results", default=RESULTS, metavar="FOLDER")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only", choices=("networks", "rows"), help="of this checkout's kernels")
@@ -238,10 +271,17 @@ def main():
         if options.models:
             groups = {"models": of_models(ledger, options.models)}
         else:
-            groups = {name: made(ledger) for name, made in (("networks", of_networks), ("rows", of_rows))
-                      if options.only in (None, name)}
+            groups = {
+                name: made(ledger) for name, made in (("networks", of_networks), ("rows", of_rows))
+                if options.only in (None, name)
+            }
         if options.json:
-            print(json.dumps({"gpus": ledger.gpus(), **{name: list(entries) for name, entries in groups.items()}}, indent=1))
+            print(
+                json.dumps(
+                    {
+                        "gpus": ledger.gpus(),
+                        **{name: list(entries) for name, entries in groups.items()}
+                    }, indent=1))
             return 0
         counts = {name: show(entries) for name, entries in groups.items()}
     except Failure as failure:
@@ -250,7 +290,9 @@ def main():
         print(f"remark: NVRTC {PINNED} is not installed: kernels are known by their texts alone")
     where = f"{ledger.files} result file{'' if ledger.files == 1 else 's'} in {os.path.relpath(options.results)}"
     for name, (verified, known) in counts.items():
-        print(f"{name}: {verified} of {known} kernels verified on hardware ({', '.join(ledger.gpus()) or 'no GPU yet'}; {where})")
+        print(
+            f"{name}: {verified} of {known} kernels verified on hardware ({', '.join(ledger.gpus()) or 'no GPU yet'}; {where})"
+        )
     return 0
 
 

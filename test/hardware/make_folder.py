@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the folder that verifies dlc on a machine with a GPU (tools/scripts/gpu-check): the compiler as one static program, a few
-tools, models as source, what to feed them, and the command `check` in it, which compiles them there and compares GPU and CPU.
+"""Makes the folder that verifies dlc on a machine with a GPU (tools/scripts/gpu-check): the
+compiler as one static program, a few tools, models as source, what to feed them, and the command
+`check` in it, which compiles them there and compares GPU and CPU.
 
     make_folder.py FOLDER
 
-The words' answers are the emulator's. How far a numeric row's result may lie from the CPU's follows from what PyTorch computes
-here, in f64, from the same inputs."""
+The words' answers are the emulator's. How far a numeric row's result may lie from the CPU's follows
+from what PyTorch computes here, in f64, from the same inputs."""
 import argparse
 import collections
 import concurrent.futures
@@ -38,40 +39,50 @@ from modules import LIMITS, Case, for_targets, module_text, to_bytes, values  # 
 from rows import ROWS  # noqa: E402
 from rows.row import EVERY16  # noqa: E402
 
-# Rows of one model: a case is verified as a whole, so few; each is a compile of its own, so not too few.
+# Rows of one model: a case is verified as a whole, so few; each is a compile of its own, so not too
+# few.
 CHUNK = 20
 LIMIT = 30 << 20
 LARGEST = 20_000
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-# How far a network's outputs may lie from the CPU's, in roundings of the largest value: weights, activations and sums
-# of up to twenty layers are each rounded, on both sides.
+# How far a network's outputs may lie from the CPU's, in roundings of the largest value: weights,
+# activations and sums of up to twenty layers are each rounded, on both sides.
 ROUNDINGS = {"f32": 600, "tf32": 80, "f16": 80, "bf16": 80}
 TF32_BITS = 11
 
 
-# Of each row four sizes: none or one, within a vector, a whole tile, and one beyond the largest tile.
+# Of each row four sizes: none or one, within a vector, a whole tile, and one beyond the largest
+# tile.
 def picked(sizes):
     sizes = list(sizes)
-    wanted = [sizes[0], min(sizes, key=lambda n: abs(n - 9)), min(sizes, key=lambda n: abs(n - 64)), sizes[-1]]
+    wanted = [
+        sizes[0],
+        min(sizes, key=lambda n: abs(n - 9)),
+        min(sizes, key=lambda n: abs(n - 64)), sizes[-1]
+    ]
     return sorted(set(wanted))
 
 
 def bearable(cases, sizes):
-    """Of the picked sizes those at which the arrays of all cases have at most LARGEST elements. The smallest size stays, and where
-    that is 0 and alone, so does the next one: with none of everything hardly a kernel has anything to do."""
+    """Of the picked sizes those at which the arrays of all cases have at most LARGEST elements. The
+    smallest size stays, and where that is 0 and alone, so does the next one: with none of
+    everything hardly a kernel has anything to do."""
     def elements(n):
-        return sum(int(np.prod(case.dims(shape, n))) for case in cases for shape in (*case.row.inputs, case.row.result))
+        return sum(
+            int(np.prod(case.dims(shape, n))) for case in cases
+            for shape in (*case.row.inputs, case.row.result))
     few = picked(sizes)
     kept = [n for n in few if n == few[0] or elements(n) <= LARGEST]
     return kept if kept != [0] else sorted(sizes)[:2]
 
 
-#-- Inputs that the other machine makes itself (CasePlan.cpp) ------------------------------------------
+#-- Inputs that the other machine makes itself (CasePlan.cpp) --------------------------------------
 
 def scrambled(seed, count):
     """splitmix64, as CasePlan.cpp has it."""
     with np.errstate(over="ignore"):
-        z = (np.uint64(seed) << np.uint64(32)) + (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (np.uint64(seed) << np.uint64(32)) + (np.arange(count, dtype=np.uint64)
+                                                  + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
@@ -80,7 +91,8 @@ def scrambled(seed, count):
 def stored(numbers, dtype, dims):
     if dtype == "f16":
         narrow = numbers.astype(np.float32)
-        numbers = np.where(np.abs(narrow) < np.float32(6.2e-5), np.copysign(np.float32(0), narrow), narrow)
+        numbers = np.where(
+            np.abs(narrow) < np.float32(6.2e-5), np.copysign(np.float32(0), narrow), narrow)
     elif dtype == "bf16":
         numbers = numbers.astype(np.float32)
     return torch.from_numpy(np.ascontiguousarray(numbers.reshape(dims))).to(acc.TORCH[dtype])
@@ -99,7 +111,10 @@ def integers(seed, low, high, dtype, dims):
 
 
 # kind of values -> factor and offset of noise of about that size
-NOISE = {"normal": (1.75, 0), "wide": (7, 0), "numbers": (87.5, 0), "positive": (1.75, 0.1), "weights": (1, 0)}
+NOISE = {
+    "normal": (1.75, 0), "wide": (7, 0), "numbers": (87.5, 0), "positive": (1.75, 0.1),
+    "weights": (1, 0)
+}
 
 
 def made_there(kind, dtype, dims, seed):
@@ -151,14 +166,16 @@ def spelt(dtype):
 
 
 def rule_of(case, inputs, flags):
-    """How far the GPU's values may lie from the CPU's: each lies within the row's bound of the exact ones. One line for all
-    elements: a part that grows with the value, so that most bounds are kept, and what small values need beside it."""
+    """How far the GPU's values may lie from the CPU's: each lies within the row's bound of the
+    exact ones. One line for all elements: a part that grows with the value, so that most bounds are
+    kept, and what small values need beside it."""
     bound = acc.in_tf32(case.row.bound) if flags and case.row.bound else case.row.bound
     if bound is None or case.result_dtype not in acc.FORMATS:
         return "exact"
     wide, expected = case.expected(inputs)
     with np.errstate(all="ignore"):
-        allowed = 2 * np.broadcast_to(np.asarray(bound(expected, wide, case.result_dtype), np.float64), expected.shape)
+        allowed = 2 * np.broadcast_to(
+            np.asarray(bound(expected, wide, case.result_dtype), np.float64), expected.shape)
         size = np.abs(expected)
         finite = np.isfinite(allowed) & np.isfinite(size)
         allowed, size = allowed[finite], size[finite]
@@ -182,7 +199,8 @@ def numeric_case(folder, phase, sizes, cases, flags=()):
             inputs = []
             for number, (shape, (dtype, kind)) in enumerate(zip(case.row.inputs, case.kinds)):
                 dims = case.dims(shape, n)
-                made = made_there(kind, dtype, dims, zlib.crc32(f"{case.name} {n} {number}".encode()))
+                made = made_there(kind, dtype, dims,
+                                  zlib.crc32(f"{case.name} {n} {number}".encode()))
                 if made:
                     source, tensor = made
                     plan.input(dtype, dims, source)
@@ -209,16 +227,20 @@ def numeric_jobs():
                 continue
             case = Case(row, dtype)
             groups[row.phase, tuple(row.sizes), ()].append(case)
-            is_product = hasattr(row.bound, "magnitude") or row.bound is None and row.values == "whole"
+            is_product = hasattr(row.bound,
+                                 "magnitude") or row.bound is None and row.values == "whole"
             if dtype == "f32" and is_product:
                 groups[row.phase, tuple(row.sizes), ("--precision", "tf32")].append(case)
     chunks = [(phase, sizes, flags, members[i:i + CHUNK])
-              for (phase, sizes, flags), members in groups.items() for i in range(0, len(members), CHUNK)]
+              for (phase, sizes, flags), members in groups.items()
+              for i in range(0, len(members), CHUNK)]
     for number, (phase, sizes, flags, members) in enumerate(chunks):
         ops = sorted({case.row.op for case in members})
         title = f"{', '.join(ops[:4])}{', ...' if len(ops) > 4 else ''}{' in tf32' if flags else ''}"
-        facts = {"name": f"rows{number:03}" + ("-tf32" if flags else ""), "title": title, "sources": ["model.mlir"],
-                 "flags": ["--compile-from=" + phase, *flags]}
+        facts = {
+            "name": f"rows{number:03}" + ("-tf32" if flags else ""), "title": title,
+            "sources": ["model.mlir"], "flags": ["--compile-from=" + phase, *flags]
+        }
         yield facts, numeric_case, (phase, sizes, members, flags)
 
 
@@ -226,24 +248,30 @@ def constants_of(text):
     return {name: int(value) for name, value in re.findall(r"^const (\w+) = (\d+)\s*$", text, re.M)}
 
 
-# Networks whose sequences may have any length: beside that of the conformance tests these, so that the variants of their kernels
-# for few rows, some and many run, too.
+# Networks whose sequences may have any length: beside that of the conformance tests these, so that
+# the variants of their kernels for few rows, some and many run, too.
 LENGTHS = {"bert": (1, 20, 128), "gpt2": (1, 20, 128), "text_lstm": (1, 20), "text_bilstm": (1, 20)}
 # Elements of an input, above which the emulator runs a network for one batch alone.
 MANY = 20_000
 
 
 def network_plan(network, precision, dtype, sizes, is_reduced):
-    """Batches of 1 and 3 of inputs like those of the conformance tests, and sequences of other lengths."""
+    """Batches of 1 and 3 of inputs like those of the conformance tests, and sequences of other
+    lengths."""
     plan = Plan(TF32_BITS if precision == "tf32" else None)
     known = constants_of(networks.text_of(network, "f32", sizes))
-    lengths = sorted({min(length, known.get("POSITIONS", length)) for length in LENGTHS.get(network.name, ())})
+    lengths = sorted(
+        {min(length, known.get("POSITIONS", length)) for length in LENGTHS.get(network.name, ())})
     for batch, length in (*((1, length) for length in lengths), (1, None), (3, None)):
         inputs = oracles.INPUTS[network.name](np.random.RandomState(batch), batch, known)
         if length is not None:
-            inputs = {name: np.resize(value, (batch, length)) if value.ndim == 2 else np.minimum(value, length)
-                      for name, value in inputs.items()}
-        if is_reduced and batch > 1 and max(value.size for value in inputs.values()) // batch > MANY:
+            inputs = {
+                name: np.resize(value,
+                                (batch, length)) if value.ndim == 2 else np.minimum(value, length)
+                for name, value in inputs.items()
+            }
+        if is_reduced and batch > 1 and max(value.size
+                                            for value in inputs.values()) // batch > MANY:
             continue
         plan.run(f"batch {batch}" + (f", length {length}" if length is not None else ""))
         for number, value in enumerate(inputs.values()):
@@ -263,23 +291,30 @@ def network_case(folder, network, precision):
     """At the sizes at which dlc-ledger counts its kernels, and at those that the emulator bears."""
     dtype, _ = kernel_corpus.PRECISIONS[precision]
     weights = {}
-    for form, sizes in (("model", network.shortened), ("reduced", {**network.shortened, **network.reduced})):
+    for form, sizes in (("model", network.shortened), ("reduced",
+                                                       {**network.shortened, **network.reduced})):
         path = os.path.join(folder, form + ".dl")
         os.rename(networks.write(network, folder, dtype, sizes), path)
         plan = network_plan(network, precision, dtype, sizes, form == "reduced")
         plan.write(folder, {"model": "plan.txt", "reduced": "reduced.txt"}[form])
-        weights[form] = {name: list(dims) for name, (dims, _) in networks.asked_weights(path).items()}
+        weights[form] = {
+            name: list(dims) for name, (dims, _) in networks.asked_weights(path).items()
+        }
     return {"weights": weights["model"], "reduced_weights": weights["reduced"]}
 
 
 def network_jobs():
     for network, precision in kernel_corpus.network_jobs():
-        facts = {"name": f"{network.name}-{precision}", "title": f"the network {network.name} in {precision}",
-                 "sources": ["model.dl", "reduced.dl"], "flags": kernel_corpus.PRECISIONS[precision][1]}
+        facts = {
+            "name": f"{network.name}-{precision}",
+            "title": f"the network {network.name} in {precision}",
+            "sources": ["model.dl", "reduced.dl"], "flags": kernel_corpus.PRECISIONS[precision][1]
+        }
         yield facts, network_case, (network, precision)
 
 
-# Layers that a cluster computes in one launch: more columns than it takes at once, a norm, a softmax.
+# Layers that a cluster computes in one launch: more columns than it takes at once, a norm, a
+# softmax.
 CHAIN = """dl 1
 model Chain {
   a: Linear(96, 128)
@@ -302,13 +337,17 @@ def chain_case(folder, dtype):
     plan.input(dtype, (1, 96), "noise 1 0.5 0")
     plan.output("y", f"roundings {ROUNDINGS[dtype]}")
     plan.write(folder, "plan.txt")
-    return {"weights": {name: list(dims) for name, (dims, _) in networks.asked_weights(path).items()}}
+    return {
+        "weights": {name: list(dims) for name, (dims, _) in networks.asked_weights(path).items()}
+    }
 
 
 def chain_jobs():
     for dtype in ("f32", "f16", "bf16"):
-        facts = {"name": f"chain-{dtype}", "title": f"a chain of kernels in {dtype}", "sources": ["model.dl"],
-                 "flags": ["--chains", "always"]}
+        facts = {
+            "name": f"chain-{dtype}", "title": f"a chain of kernels in {dtype}",
+            "sources": ["model.dl"], "flags": ["--chains", "always"]
+        }
         yield facts, chain_case, (dtype,)
 
 
@@ -338,7 +377,8 @@ def build_cases(folder):
 
 def pack(path):
     """A file is kept compressed."""
-    with open(path, "rb") as source, gzip.GzipFile(path + ".gz", "wb", compresslevel=9, mtime=0) as out:
+    with open(path, "rb") as source, gzip.GzipFile(path + ".gz", "wb", compresslevel=9,
+                                                   mtime=0) as out:
         shutil.copyfileobj(source, out, 1 << 20)
     os.remove(path)
 
@@ -347,14 +387,19 @@ def record_words(folder):
     tool = os.path.join(folder, "tools", "gpu-words")
     answers = os.path.join(folder, "tools", "words")
     os.makedirs(answers)
-    environment = {**os.environ, "DLC_LIBCUDA": os.path.join(BUILD, "lib", "libdlc_cuda_emu.so"),
-                   "DLC_LIBNVRTC": os.path.join(BUILD, "lib", "libdlc_nvrtc_emu.so"), "DLC_CACHE_DIR": ""}
+    environment = {
+        **os.environ, "DLC_LIBCUDA": os.path.join(BUILD, "lib", "libdlc_cuda_emu.so"),
+        "DLC_LIBNVRTC": os.path.join(BUILD, "lib", "libdlc_nvrtc_emu.so"), "DLC_CACHE_DIR": ""
+    }
     for place in (os.path.join(HERE, "kernels"), os.path.join(TEST, "unit", "emulator", "kernels")):
         for name in os.listdir(place):
             shutil.copy(os.path.join(place, name), answers)
-    run = subprocess.run([tool, "--record", answers], env=environment, capture_output=True, text=True)
+    run = subprocess.run([tool, "--record", answers], env=environment, capture_output=True,
+                         text=True)
     if run.returncode:
-        raise Failure(f"gpu-words --record ended with {run.returncode}: {run.stdout[-2000:]}{run.stderr[-1000:]}")
+        raise Failure(
+            f"gpu-words --record ended with {run.returncode}: {run.stdout[-2000:]}{run.stderr[-1000:]}"
+        )
     words = []
     for line in run_tool(tool, "--list").splitlines():
         name, needs_hopper, digest, used = line.split("\t")
@@ -366,9 +411,13 @@ def record_words(folder):
 def vocabulary():
     """Every word that device code may call; the macros of dlc_wgmma.cuh make theirs."""
     words = set()
-    for name in ("dlc_device.cuh", "dlc_math.cuh", "dlc_async.cuh", "dlc_cluster.cuh", "dlc_mma.cuh", "dlc_wgmma.cuh"):
-        with open(os.path.join(ROOT, "codegen", "cuda", "device", name), encoding="utf-8") as source:
-            words |= set(re.findall(r"^(?:template <[^;{]*> )?DLC_DEV [^({=;]*?(\w+)\(", source.read(), re.M))
+    for name in ("dlc_device.cuh", "dlc_math.cuh", "dlc_async.cuh", "dlc_cluster.cuh",
+                 "dlc_mma.cuh", "dlc_wgmma.cuh"):
+        with open(os.path.join(ROOT, "codegen", "cuda", "device", name),
+                  encoding="utf-8") as source:
+            words |= set(
+                re.findall(r"^(?:template <[^;{]*> )?DLC_DEV [^({=;]*?(\w+)\(", source.read(),
+                           re.M))
     return words
 
 
@@ -385,10 +434,13 @@ def copy_tools(folder):
     for name in TOOLS:
         path = os.path.join(BUILD, "bin", name)
         if not os.path.exists(path):
-            raise Failure(f"{path} is not built: build the target dlc-gpu-check with -DDLC_STATIC_COMPILER=ON")
+            raise Failure(
+                f"{path} is not built: build the target dlc-gpu-check with -DDLC_STATIC_COMPILER=ON"
+            )
         shutil.copy(path, os.path.join(folder, "tools", name.replace("-static", "")))
     for name in ("check", "weights", "measure"):
-        shutil.copy(os.path.join(HERE, name + ".py"), os.path.join(folder, name + ("" if name == "check" else ".py")))
+        shutil.copy(os.path.join(HERE, name + ".py"),
+                    os.path.join(folder, name + ("" if name == "check" else ".py")))
     os.chmod(os.path.join(folder, "check"), 0o755)
 
 
@@ -400,7 +452,9 @@ def pack_tools(folder):
 
 
 def size_of(folder):
-    return sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names)
+    return sum(
+        os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(folder)
+        for name in names)
 
 
 def main():
@@ -410,7 +464,9 @@ def main():
     folder = os.path.abspath(options.folder)
     if os.path.exists(folder) and os.listdir(folder):
         if not os.path.exists(os.path.join(folder, "manifest.json")):
-            sys.exit(f"error: {folder} is not empty and was not made by this script; name another folder")
+            sys.exit(
+                f"error: {folder} is not empty and was not made by this script; name another folder"
+            )
         shutil.rmtree(folder)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -422,14 +478,18 @@ def main():
     except Failure as failure:
         sys.exit(f"error: {failure}")
     untested = sorted(vocabulary() - {word for case in words for word in case["words"]})
-    manifest = {"format": 2, "commit": commit(), "made": datetime.date.today().isoformat(), "words": words,
-                "words_without_a_case": untested, "cases": cases, "benchmarks": benches}
+    manifest = {
+        "format": 2, "commit": commit(), "made": datetime.date.today().isoformat(), "words": words,
+        "words_without_a_case": untested, "cases": cases, "benchmarks": benches
+    }
     with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as out:
         json.dump(manifest, out, indent=0)
     for problem in problems:
         print(f"FAILED {problem}")
     size = size_of(folder)
-    print(f"{folder}: {len(words)} cases of words, {len(cases)} of kernels, {len(benches)} benchmarks, {size / 2**20:.1f} MB")
+    print(
+        f"{folder}: {len(words)} cases of words, {len(cases)} of kernels, {len(benches)} benchmarks, {size / 2**20:.1f} MB"
+    )
     if untested:
         print(f"remark: words that no case runs: {', '.join(untested)}")
     if size > LIMIT:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The folder of tools/scripts/gpu-check, made whole and run on the emulated GPU: it is green, it says what is wrong where
-something is, and it goes on where it was stopped.
+"""The folder of tools/scripts/gpu-check, made whole and run on the emulated GPU: it is green, it
+says what is wrong where something is, and it goes on where it was stopped.
 
     run_check.py           one in PARTS of the cases, another part at each commit
     run_check.py --all     all cases, on demand: half an hour"""
@@ -29,8 +29,8 @@ PARTS = 64
 
 
 def check(*arguments, expect=0, **environment):
-    return run(sys.executable, "-S", os.path.join(FOLDER, "check"), "--emulator", LIBRARIES, "--turn", f"{TURN}/{PARTS}", *arguments,
-               expect=expect, **environment)
+    return run(sys.executable, "-S", os.path.join(FOLDER, "check"), "--emulator", LIBRARIES,
+               "--turn", f"{TURN}/{PARTS}", *arguments, expect=expect, **environment)
 
 
 def result():
@@ -61,7 +61,9 @@ def planted_rule():
         before = source.read()
     with open(path, "wb") as out:  # other bits are wrong, however near
         text = gzip.decompress(before).decode()
-        out.write(gzip.compress(re.sub(r"^(out \S+) roundings \d+$", r"\1 within 0 -1", text, flags=re.M).encode()))
+        out.write(
+            gzip.compress(
+                re.sub(r"^(out \S+) roundings \d+$", r"\1 within 0 -1", text, flags=re.M).encode()))
     try:
         said = check("--only", "cases", "--fresh", "--turn", f"{number % PARTS}/{PARTS}", expect=1)
     finally:
@@ -77,10 +79,13 @@ def planted_rule():
 
 
 def lost_context():
-    """Contexts are lost: each case fails with the words of the driver, and the next one still runs."""
-    # Each process counts its own calls, so all fail the same way; one that is only known fails again after --fresh.
+    """Contexts are lost: each case fails with the words of the driver, and the next one still runs.
+    """
+    # Each process counts its own calls, so all fail the same way; one that is only known fails
+    # again after --fresh.
     said = check("--only", "cases", "--fresh", expect=1, DLC_EMU_FAULT="cuStreamSynchronize:1:700")
-    has(said, rf"^FAILED cases {taken()[0]} .*CUDA_ERROR_ILLEGAL_ADDRESS", rf"^0 passed, {len(taken())} failed$")
+    has(said, rf"^FAILED cases {taken()[0]} .*CUDA_ERROR_ILLEGAL_ADDRESS",
+        rf"^0 passed, {len(taken())} failed$")
 
 
 def resumed():
@@ -90,7 +95,8 @@ def resumed():
         raise Failure("a failed case was taken for right")
     again = check("--only", "cases")
     if again.count("as found before") != len(taken()):
-        raise Failure(f"{again.count('as found before')} of {len(taken())} cases were taken from before")
+        raise Failure(
+            f"{again.count('as found before')} of {len(taken())} cases were taken from before")
 
 
 def unlaunched():
@@ -99,7 +105,8 @@ def unlaunched():
     with open(path, encoding="utf-8") as source:
         first, *lines = source.read().splitlines()
     entries = [json.loads(line) for line in lines]
-    kernel = next(kernel for _, found in entries for kernel in (found["kernels"] if "kernels" in found else []))
+    kernel = next(kernel for _, found in entries
+                  for kernel in (found["kernels"] if "kernels" in found else []))
     for _, found in entries:
         for each in found.get("kernels", []):
             if each["text_sha256"] == kernel["text_sha256"]:
@@ -111,7 +118,10 @@ def unlaunched():
     if kernels[kernel["text_sha256"]]["verified"]:
         raise Failure("a kernel that nothing launched counts as verified")
     # A kernel with variants has one for all GPUs, which often runs nowhere.
-    ran = {each["text_sha256"] for _, found in entries for each in found.get("kernels", []) if each["ran"]}
+    ran = {
+        each["text_sha256"] for _, found in entries for each in found.get("kernels", [])
+        if each["ran"]
+    }
     missing = [text for text in ran if not kernels[text]["verified"]]
     if missing or len(ran) < 2:
         raise Failure(f"{len(missing)} of {len(ran)} kernels that ran do not count as verified")
@@ -123,17 +133,21 @@ def benchmarks_compile():
     os.makedirs(place)
     with open(os.path.join(FOLDER, "manifest.json"), encoding="utf-8") as source:
         entries = json.load(source)["benchmarks"]
-    model, package, file = (os.path.join(place, name) for name in ("model.dl", "model.bin", "weights.safetensors"))
+    model, package, file = (os.path.join(place, name)
+                            for name in ("model.dl", "model.bin", "weights.safetensors"))
     count = 0
     for entry in entries:
         if sum(math.prod(dims) for dims in entry["weights"].values()) > 16 << 20:
             continue
-        with gzip.open(os.path.join(FOLDER, "bench", entry["file"])) as source, open(model, "wb") as out:
+        with gzip.open(os.path.join(FOLDER, "bench", entry["file"])) as source, open(model,
+                                                                                     "wb") as out:
             shutil.copyfileobj(source, out)
         weights.write(file, entry["weights"])
-        dlc("compile", model, "--target", "cuda", *entry["flags"], "-q", "-o", package, *(["--weights", file] if entry["weights"] else []))
+        dlc("compile", model, "--target", "cuda", *entry["flags"], "-q", "-o", package,
+            *(["--weights", file] if entry["weights"] else []))
         facts = json.loads(dlc("inspect", package, "--json"))
-        if [one["name"] for one in facts["inputs"]] != [text.split("=")[0] for text in entry["inputs"]]:
+        if [one["name"]
+                for one in facts["inputs"]] != [text.split("=")[0] for text in entry["inputs"]]:
             raise Failure(f"{entry['name']} is fed {entry['inputs']}")
         count += 1
     if count * 2 < len(entries):
@@ -147,11 +161,15 @@ def whole_result():
     if found["benchmarks"][0]["name"] != "empty kernel":
         raise Failure("no row of an empty kernel")
     # Packages may hold kernels for other GPUs, and variants for shapes that a case does not have.
-    serving_all = [kernel for kernel in found["kernels"].values() if kernel["failed"] or not kernel["variant"]]
+    serving_all = [
+        kernel for kernel in found["kernels"].values() if kernel["failed"] or not kernel["variant"]
+    ]
     unverified = [kernel["name"] for kernel in serving_all if not kernel["verified"]]
     if len(unverified) * 20 > len(serving_all):
         raise Failure(f"nothing failed, and yet are unverified: {', '.join(unverified)}")
-    keys, cases = found["keys"], [text for text, kernel in found["kernels"].items() if kernel["kind"] != "words"]
+    keys, cases = found["keys"], [
+        text for text, kernel in found["kernels"].items() if kernel["kind"] != "words"
+    ]
     if keys["nvrtc"] != "none" and any(text[:16] not in keys["ptx"] for text in cases):
         raise Failure("kernels have no key")
 
@@ -173,16 +191,21 @@ def main():
         print(said)
         has(said, r"^[1-9]\d* passed, 0 failed$")
         whole_result()
-    for test in (*TESTS, benchmarks_compile, *(() if options.all else (planted_rule, lost_context, resumed, unlaunched))):
+    for test in (*TESTS, benchmarks_compile, *(() if options.all else
+                                               (planted_rule, lost_context, resumed, unlaunched))):
         with cases.case(test.__doc__.split(":")[0].split(";")[0]):
             test()
     with cases.case("a result of the emulator goes into no repository"):
         check("--repository", OUT, expect=2)
     with cases.case("no GPU: exit status 5 and the reason"):
-        said = run(sys.executable, "-S", os.path.join(FOLDER, "check"), expect=5, DLC_LIBCUDA="/nowhere/libcuda.so.1")
+        said = run(sys.executable, "-S", os.path.join(FOLDER, "check"), expect=5,
+                   DLC_LIBCUDA="/nowhere/libcuda.so.1")
         has(said, r"cannot load the driver library", r"^error: no GPU can be used")
     if not options.all:
-        cases.leave_out(1, f"the folder's other cases: this is 1 in {PARTS} of them, {len(taken())}; checks/46-gpu-check --all runs all")
+        cases.leave_out(
+            1,
+            f"the folder's other cases: this is 1 in {PARTS} of them, {len(taken())}; checks/46-gpu-check --all runs all"
+        )
     if cases.failed == 0:
         shutil.rmtree(OUT)
     return cases.finish()

@@ -6,7 +6,8 @@ import struct
 
 
 def write(path, shapes):
-    """Random weights that keep the size of what flows through, as safetensors; a block of numbers stands again and again."""
+    """Random weights that keep the size of what flows through, as safetensors; a block of numbers
+    stands again and again."""
     generator = random.Random(7)
     normal = array.array("f", (generator.gauss(0, 1) for _ in range(1 << 15)))
     header, offset = {}, 0
@@ -22,7 +23,8 @@ def write(path, shapes):
         out.write(struct.pack("<Q", len(text)) + text)
         for name, dims in shapes.items():
             begin, end = header[name]["data_offsets"]
-            if name.endswith(("running_var", "moving_variance")) or len(dims) < 2 and name.endswith((".weight", "gamma")):
+            if name.endswith(("running_var", "moving_variance")) or len(dims) < 2 and name.endswith(
+                (".weight", "gamma")):
                 block = array.array("f", (1 + 0.1 * abs(value) for value in normal))
             else:
                 inputs = 1

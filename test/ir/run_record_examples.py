@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Each op's description shows an example; each example is a test: it parses, verifies, and survives printing, in the
-pretty and in the generic form. An op without an example fails.
+"""Each op's description shows an example; each example is a test: it parses, verifies, and survives
+printing, in the pretty and in the generic form. An op without an example fails.
 
-What an example leaves out is added: undefined values become arguments of a function, with the types that the op names."""
+What an example leaves out is added: undefined values become arguments of a function, with the types
+that the op names."""
 import os
 import re
 import subprocess
@@ -92,7 +93,8 @@ def main():
         elif not re.search(rf"\bdl[xs]?\.{mnemonic}\b", shown):
             problems[name] = "its example does not use it"
         elif name not in INSIDE:
-            texts[name] = (examples[BESIDE[name]] + "\n" if name in BESIDE else "") + complete(example)
+            texts[name] = (examples[BESIDE[name]]
+                           + "\n" if name in BESIDE else "") + complete(example)
     try:  # all at once; each alone, where one of them is wrong
         round_trip("\n// -----\n".join(texts.values()), "-split-input-file")
     except ValueError:

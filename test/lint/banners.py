@@ -13,7 +13,9 @@ def check(tree):
         banner = BANNER.match(head[0])
         name = path.rsplit("/", 1)[-1]
         if not banner:
-            problems.append(f"{path}:1: expected the banner '//===- {name} - one line purpose ---*- C++ -*-===//'")
+            problems.append(
+                f"{path}:1: expected the banner '//===- {name} - one line purpose ---*- C++ -*-===//'"
+            )
         elif banner.group(1) != name:
             problems.append(f"{path}:1: the banner names '{banner.group(1)}', the file is '{name}'")
         if not any(LICENCE in line for line in head):

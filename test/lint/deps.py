@@ -21,11 +21,14 @@ WITHOUT_MLIR = {
     "tools/driver/text/": (),
     "tools/driver/text/model/": (),
 }
-COMMANDS = tuple(f for f in WITHOUT_MLIR if f.startswith("tools/")) + ("frontend/arrays/", "frontend/Spelling.h", "runtime/", "dlc/")
+COMMANDS = tuple(f for f in WITHOUT_MLIR if f.startswith("tools/")) + (
+    "frontend/arrays/", "frontend/Spelling.h", "runtime/", "dlc/")
 # Device headers are handed to NVRTC with nothing else: they include only each other, by name.
 DEVICE = "codegen/cuda/device/"
 # Each folder is one CMake target of this name; links follow the same table.
-TARGETS = {"dlc_" + folder: folder + "/" for folder in ("ir", "frontend", "passes", "codegen", "runtime")}
+TARGETS = {
+    "dlc_" + folder: folder + "/" for folder in ("ir", "frontend", "passes", "codegen", "runtime")
+}
 TARGETS["dlc_driver"] = "tools/"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
@@ -59,9 +62,11 @@ def includes(path, folder, text):
             yield f"{where}: {folder} may not include '{header}' (it may include {allowed}): the two meet in ir/"
         elif problem := without_mlir(path, header):
             yield f"{where}: {problem}"
-        elif folder == "runtime" and header.startswith(("mlir/", "llvm/", "mlir-c/", "llvm-c/", "clang/")):
+        elif folder == "runtime" and header.startswith(
+            ("mlir/", "llvm/", "mlir-c/", "llvm-c/", "clang/")):
             yield f"{where}: runtime/ must build without LLVM, so it may not include '{header}'"
-        elif quote == '"' and "/" not in header and not header.endswith((".inc", "_generated.h", ".def")):
+        elif quote == '"' and "/" not in header and not header.endswith(
+            (".inc", "_generated.h", ".def")):
             yield f"{where}: '{header}': name the header from the root of the repository"
 
 
@@ -96,17 +101,22 @@ CLEAN = {
     "passes/CMakeLists.txt": "target_link_libraries(dlc_passes PRIVATE dlc_ir)  # never dlc_codegen\n",
 }
 PLANTED = [
-    ({"frontend/F.cpp": '#include "passes/Passes.h"\n'}, "frontend may not include 'passes/Passes.h'"),
+    ({"frontend/F.cpp": '#include "passes/Passes.h"\n'},
+     "frontend may not include 'passes/Passes.h'"),
     ({"passes/P.cpp": '\n  #  include "codegen/X.h"\n'}, "passes/P.cpp:2: passes may not include"),
-    ({"codegen/C.cpp": '#include "runtime/core/package/Module.h"\n'}, "codegen may not include 'runtime/core/package/Module.h'"),
+    ({"codegen/C.cpp": '#include "runtime/core/package/Module.h"\n'},
+     "codegen may not include 'runtime/core/package/Module.h'"),
     ({"ir/I.cpp": '#include <frontend/Frontend.h>\n'}, "ir may not include"),
     ({"runtime/core/M.cpp": '#include "llvm/ADT/StringRef.h"\n'}, "must build without LLVM"),
     ({"runtime/core/M.cpp": '#include "ir/dl/DLOps.h"\n'}, "runtime may not include"),
     ({"ir/I.cpp": '#include "../passes/P.h"\n'}, "from the root"),
     ({"ir/I.cpp": '#include "Near.h"\n'}, "from the root"),
     ({"tools/driver/cli/E.cpp": '#include "mlir/IR/Value.h"\n'}, "must start without MLIR"),
-    ({"tools/driver/run/E.cpp": '#include "tools/driver/compiler/Import.h"\n'}, "it is linked without MLIR"),
-    ({"frontend/arrays/A.h": '#include "frontend/weights/WeightRules.h"\n'}, "it is linked without MLIR"),
+    ({"tools/driver/run/E.cpp": '#include "tools/driver/compiler/Import.h"\n'},
+     "it is linked without MLIR"),
+    ({"frontend/arrays/A.h": '#include "frontend/weights/WeightRules.h"\n'},
+     "it is linked without MLIR"),
     ({"codegen/cuda/device/k.cuh": "#include <cuda_fp16.h>\n"}, "only its neighbours"),
-    ({"frontend/CMakeLists.txt": "target_link_libraries(dlc_frontend dlc_passes)\n"}, "may not link dlc_passes"),
+    ({"frontend/CMakeLists.txt": "target_link_libraries(dlc_frontend dlc_passes)\n"},
+     "may not link dlc_passes"),
 ]

@@ -1,16 +1,22 @@
-"""Each message has a test: all words of a diagnostic stand, as they are, in some file of the tests or of the documentation.
+"""Each message has a test: all words of a diagnostic stand, as they are, in some file of the tests
+or of the documentation.
 
-A piece of a message is a string literal of our sources (adjacent ones joined, split where a value is put in) that holds at
-least two words. What no user reads does not count: assertions, help of the command line (held by its own tests), schemas."""
+A piece of a message is a string literal of our sources (adjacent ones joined, split where a value
+is put in) that holds at least two words. What no user reads does not count: assertions, help of the
+command line (held by its own tests), schemas."""
 import re
 
 FOLDERS = ("codegen/", "frontend/", "ir/", "passes/", "runtime/", "tools/")
 # The texts where a piece may stand. The documentation's examples run as tests.
 TESTS = ("test/", "docs/", "examples/")
 # Calls whose strings are no messages.
-SILENT = {"assert", "static_assert", "llvm_unreachable", "report_fatal_error", "notifyMatchFailure", "add_option", "add_flag",
-          "add_subcommand", "footer", "description", "LLVM_DEBUG", "registerPassPipeline"}
-# File -> piece of a message -> why no test can provoke it. Not a place for what is merely hard to reach.
+SILENT = {
+    "assert", "static_assert", "llvm_unreachable", "report_fatal_error", "notifyMatchFailure",
+    "add_option", "add_flag", "add_subcommand", "footer", "description", "LLVM_DEBUG",
+    "registerPassPipeline"
+}
+# File -> piece of a message -> why no test can provoke it. Not a place for what is merely hard to
+# reach.
 UNREACHED = {
     "codegen/cpu/lower/LowerKernels.cpp": {
         "expansion of math functions did not end": "the expansions are fixed, and each leaves what none of them matches",
@@ -20,22 +26,19 @@ UNREACHED = {
         "LLVM cannot write x86-64 objects": "the LLVM that dlc is built with has x86-64",
     },
     "frontend/dl/format/Format.cpp": {
-        "this file cannot be formatted without changing it, which is a bug of dlc; please report it":
-            "our own bug, looked for in release builds too, since it would cost somebody a model",
+        "this file cannot be formatted without changing it, which is a bug of dlc; please report it": "our own bug, looked for in release builds too, since it would cost somebody a model",
     },
     "frontend/arrays/NpzFile.cpp": {
         "zlib cannot start: out of memory": "it asks for a few KiB, where all before it got its memory",
     },
     "frontend/onnx/Importer.cpp": {
-        "was not imported, and no message says why, which is a bug of dlc; please report it":
-            "our own bug, looked for in release builds too, since the model would lose outputs",
+        "was not imported, and no message says why, which is a bug of dlc; please report it": "our own bug, looked for in release builds too, since the model would lose outputs",
     },
     "runtime/core/api/Api.cpp": {
         "internal error": "an exception of the standard library that is no bad_alloc: none is known",
     },
     "runtime/core/package/Plan.cpp": {
-        "the placement of the buffers failed its check; please report this with the model":
-            "our own bug, looked for in release builds too, since a wrong placement corrupts results",
+        "the placement of the buffers failed its check; please report this with the model": "our own bug, looked for in release builds too, since a wrong placement corrupts results",
     },
     "tools/driver/cli/DoctorCommand.cpp": {
         "unknown processor": "the machines of the tests have names",
@@ -108,23 +111,32 @@ def check(tree):
         unreached = set(UNREACHED.get(path, ()))
         for line, piece in pieces(tree.text(path)):
             if piece not in expected and piece not in UNREACHED.get(path, ()):
-                problems.append(f"{path}:{line}: no test expects '{piece}'; add one with the message's exact text")
+                problems.append(
+                    f"{path}:{line}: no test expects '{piece}'; add one with the message's exact text"
+                )
             unreached.discard(piece)
-        problems += [f"{path}: no message says '{piece}'; remove it from UNREACHED in test/lint/diagnostics.py"
-                     for piece in sorted(unreached)]
+        problems += [
+            f"{path}: no message says '{piece}'; remove it from UNREACHED in test/lint/diagnostics.py"
+            for piece in sorted(unreached)
+        ]
     return problems
 
 
 CLEAN = {
     "passes/A.cpp": 'void a() {\n  assert(x && "never said to a user");\n'
-                    '  error(loc) << "the pad of " << x\n             << " is wider than "\n                "the tensor";\n}\n',
+    '  error(loc) << "the pad of " << x\n             << " is wider than "\n                "the tensor";\n}\n',
     "passes/R.cpp": 'void r() {\n  Regex number("([0-9]+) of (.*) and so on");\n}\n',
     "test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3 is wider than the "\n          "tensor");\n',
 }
 PLANTED = [
-    ({"passes/B.cpp": 'void b() { error() << "no test says this"; }\n'}, "passes/B.cpp:1: no test expects 'no test says this'"),
-    ({"passes/B.cpp": 'void b() {\n  error() << formatv("a wide {0} of b", x);\n}\n'}, "no test expects 'a wide'"),
-    ({"passes/B.cpp": 'void b() { line("%lld wide lines", x); }\n'}, "no test expects 'wide lines'"),
-    ({"test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3");\n'}, "no test expects 'is wider than the tensor'"),
-    ({"runtime/core/api/Api.cpp": 'void c() { error() << "the module is null"; }\n'}, "no message says 'internal error'"),
+    ({"passes/B.cpp": 'void b() { error() << "no test says this"; }\n'},
+     "passes/B.cpp:1: no test expects 'no test says this'"),
+    ({"passes/B.cpp": 'void b() {\n  error() << formatv("a wide {0} of b", x);\n}\n'},
+     "no test expects 'a wide'"),
+    ({"passes/B.cpp": 'void b() { line("%lld wide lines", x); }\n'},
+     "no test expects 'wide lines'"),
+    ({"test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3");\n'},
+     "no test expects 'is wider than the tensor'"),
+    ({"runtime/core/api/Api.cpp": 'void c() { error() << "the module is null"; }\n'},
+     "no message says 'internal error'"),
 ]

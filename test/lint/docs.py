@@ -1,4 +1,5 @@
-"""Each op and each pass says what it does: a summary and a description, neither empty nor a promise to write one."""
+"""Each op and each pass says what it does: a summary and a description, neither empty nor a promise
+to write one."""
 import json
 import os
 import re
@@ -10,11 +11,14 @@ KINDS = {"Op": "op", "PassBase": "pass"}
 
 
 def records(tree):
-    """name -> (path, record with all inherited fields resolved), of every definition in our TableGen files.
+    """name -> (path, record with all inherited fields resolved), of every definition in our
+    TableGen files.
 
     A file that another one includes is read through that one: it need not stand alone."""
     files = {p: tree.text(p) for p in tree.paths if p.startswith(FOLDERS) and p.endswith(".td")}
-    included = {name for text in files.values() for name in re.findall(r'^include "([^"]+)"', text, re.M)}
+    included = {
+        name for text in files.values() for name in re.findall(r'^include "([^"]+)"', text, re.M)
+    }
     found = {}
     for root in files:
         if root not in included:
@@ -39,7 +43,8 @@ def read(tree, path):
 
 
 def empty(text):
-    return not text or not text.strip() or re.fullmatch(r"\W*(TODO|FIXME|TBD)\b.*", text.strip(), re.S | re.I)
+    return not text or not text.strip() or re.fullmatch(r"\W*(TODO|FIXME|TBD)\b.*", text.strip(),
+                                                        re.S | re.I)
 
 
 def check(tree):

@@ -23,7 +23,9 @@ def check(tree):
                             f"(limit {LARGER.get(folder, LIMIT)})")
     for folder, allowed in LARGER.items():
         if folder in sizes and sizes[folder] < allowed:
-            problems.append(f"test/lint/folders.py: {folder} holds {sizes[folder]} files, not {allowed}: lower its number")
+            problems.append(
+                f"test/lint/folders.py: {folder} holds {sizes[folder]} files, not {allowed}: lower its number"
+            )
     return problems
 
 

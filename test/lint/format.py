@@ -15,9 +15,11 @@ def check(tree):
     if not files:
         return []
     # A planted tree lies outside the repository, so the style is named, not found.
-    style = "file:" + os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.clang-format")
-    run = subprocess.run([tool, "--style=" + style, "--dry-run", "-Werror", "--ferror-limit=1", *files],
-                         cwd=tree.root, capture_output=True, text=True)
+    style = "file:" + os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                   "../../.clang-format")
+    run = subprocess.run(
+        [tool, "--style=" + style, "--dry-run", "-Werror", "--ferror-limit=1", *files],
+        cwd=tree.root, capture_output=True, text=True)
     wrong = re.findall(r"^(\S+?):(\d+):\d+: error", run.stderr, re.M)
     if run.returncode and not wrong:
         return [run.stderr.strip()]

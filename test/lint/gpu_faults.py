@@ -10,7 +10,10 @@ TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.M)
 def check(tree):
     if TABLE not in tree.paths:
         return []
-    tests = {path.rsplit("/", 1)[1] for path in tree.paths if path.startswith("test/") and path.endswith(".test")}
+    tests = {
+        path.rsplit("/", 1)[1] for path in tree.paths
+        if path.startswith("test/") and path.endswith(".test")
+    }
     for path in tree.paths:
         if path.startswith("test/unit/") and path.endswith(".cpp"):
             tests |= {f"{suite}.{name}" for suite, name in TEST.findall(tree.text(path))}
@@ -23,17 +26,26 @@ def check(tree):
         named = re.findall(r"`([^`]+)`", row.group(2))
         if not named:
             problems.append(f"{TABLE}:{line}: fault {row.group(1)} has no test; write one")
-        problems += [f"{TABLE}:{line}: there is no test '{name}'; name one that there is" for name in named if name not in tests]
+        problems += [
+            f"{TABLE}:{line}: there is no test '{name}'; name one that there is" for name in named
+            if name not in tests
+        ]
     if seen != list(NUMBERS):
-        problems.append(f"{TABLE}: expected a row for each of {NUMBERS.start} to {NUMBERS.stop - 1}, in order; got {seen}")
+        problems.append(
+            f"{TABLE}: expected a row for each of {NUMBERS.start} to {NUMBERS.stop - 1}, in order; got {seen}"
+        )
     return problems
 
 
 HEAD = "| no. | fault | what happens | tests |\n|---|---|---|---|\n"
-ROWS = "".join(f"| {number} | no `GPU` | said | `Gpu.IsMissing`, `cuda.test` |\n" for number in NUMBERS)
-CLEAN = {TABLE: HEAD + ROWS, "test/unit/A.cpp": "TEST_F(Gpu, IsMissing) {}\n", "test/tools/cuda.test": ""}
+ROWS = "".join(f"| {number} | no `GPU` | said | `Gpu.IsMissing`, `cuda.test` |\n"
+               for number in NUMBERS)
+CLEAN = {
+    TABLE: HEAD + ROWS, "test/unit/A.cpp": "TEST_F(Gpu, IsMissing) {}\n", "test/tools/cuda.test": ""
+}
 PLANTED = [
     ({TABLE: HEAD + ROWS.replace("IsMissing", "Is", 1)}, "there is no test 'Gpu.Is'"),
-    ({TABLE: HEAD + ROWS.replace("`Gpu.IsMissing`, `cuda.test`", "none", 1)}, "fault 45 has no test"),
+    ({TABLE: HEAD + ROWS.replace("`Gpu.IsMissing`, `cuda.test`", "none", 1)},
+     "fault 45 has no test"),
     ({TABLE: HEAD + ROWS.replace("| 50 |", "| 51 |", 1)}, "expected a row for each of 45 to 61"),
 ]

@@ -1,10 +1,13 @@
-"""One name, five places: a pass Foo is passes/**/Foo.cpp, a record Foo (or FooPass), the flag [dl-|dlx-]foo, that
-DEBUG_TYPE, and a test foo.mlir. And no file is named after nothing in particular."""
+"""One name, five places: a pass Foo is passes/**/Foo.cpp, a record Foo (or FooPass), the flag
+[dl-|dlx-]foo, that DEBUG_TYPE, and a test foo.mlir. And no file is named after nothing in
+particular."""
 import os
 import re
 
 # A helper used once lives with its user; used twice, it gets the name of the concept.
-EMPTY_NAMES = {"util", "utils", "utility", "utilities", "helper", "helpers", "common", "misc", "uncategorized"}
+EMPTY_NAMES = {
+    "util", "utils", "utility", "utilities", "helper", "helpers", "common", "misc", "uncategorized"
+}
 RECORD = re.compile(r'^\s*def\s+(\w+)\s*:\s*(?:Pass|InterfacePass)\s*<\s*"([^"]+)"', re.M)
 
 
@@ -23,13 +26,16 @@ def check(tree):
             stem = part.split(".")[0]
             empty = EMPTY_NAMES.intersection(words(stem))
             if empty:
-                problems.append(f"{path}: '{empty.pop()}' says nothing; name the concept that lives there")
+                problems.append(
+                    f"{path}: '{empty.pop()}' says nothing; name the concept that lives there")
         part = path.split("/")[-1]
         if words(part.split(".")[0])[-1:] == ["base"] and not part.endswith("Base.td"):
             problems.append(f"{path}: only TableGen files are named *Base.td")
     sources = {os.path.splitext(os.path.basename(p))[0]: p for p in tree.paths
                if p.endswith(".cpp") and p.startswith(("passes/", "codegen/"))}
-    tests = {os.path.basename(p) for p in tree.paths if p.startswith("test/") and p.endswith(".mlir")}
+    tests = {
+        os.path.basename(p) for p in tree.paths if p.startswith("test/") and p.endswith(".mlir")
+    }
     for td in tree.paths:
         if os.path.basename(td).endswith("Passes.td"):
             for match in RECORD.finditer(tree.text(td)):
@@ -64,9 +70,12 @@ PLANTED = [
     ({"ir/StringUtils.h": ""}, "'utils' says nothing"),
     ({"passes/common/A.cpp": ""}, "'common' says nothing"),
     ({"ir/dl/OpBase.h": ""}, "only TableGen files"),
-    ({"passes/Passes.td": 'def FormFusions : Pass<"fuse-things"> {\n}\n'}, "expected 'form-fusions'"),
-    ({"passes/Passes.td": 'def PlanMemory : Pass<"plan-memory"> {\n}\n'}, "needs its own file PlanMemory.cpp"),
-    ({"passes/Passes.td": 'def PlanMemory : Pass<"plan-memory"> {\n}\n'}, "needs a lit test plan-memory.mlir"),
+    ({"passes/Passes.td": 'def FormFusions : Pass<"fuse-things"> {\n}\n'},
+     "expected 'form-fusions'"),
+    ({"passes/Passes.td": 'def PlanMemory : Pass<"plan-memory"> {\n}\n'},
+     "needs its own file PlanMemory.cpp"),
+    ({"passes/Passes.td": 'def PlanMemory : Pass<"plan-memory"> {\n}\n'},
+     "needs a lit test plan-memory.mlir"),
     ({"passes/fuse/FormFusions.cpp": '#define DEBUG_TYPE "fusions"\n'}, "DEBUG_TYPE is 'fusions'"),
     ({"passes/fuse/FormFusions.cpp": "\n"}, "DEBUG_TYPE is none"),
 ]

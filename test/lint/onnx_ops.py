@@ -1,5 +1,5 @@
-"""docs/onnx.md lists which ONNX operators are imported, from the records and the importer's tables: tools/scripts/operators --onnx
-prints it."""
+"""docs/onnx.md lists which ONNX operators are imported, from the records and the importer's tables:
+tools/scripts/operators --onnx prints it."""
 import re
 
 import os
@@ -104,7 +104,8 @@ REASONS = {
 
 
 def rules(tree):
-    """(name, first opset that the rule takes, what the operator becomes); a rule that names no opset takes all."""
+    """(name, first opset that the rule takes, what the operator becomes); a rule that names no
+    opset takes all."""
     for path, record in records(tree).values():
         if path.startswith("ir/dl/"):
             for line in (record.get("onnx") or "").split("\n"):
@@ -118,13 +119,15 @@ def rules(tree):
         elif path.startswith("frontend/onnx/") and path.endswith(".cpp"):
             text = tree.text(path)
             listed = re.findall(r"^bool isSequenceOp\(.*?^}", text, re.M | re.S)
-            names = re.findall(r'"(\w+)"', listed[0]) if listed else re.findall(r'node\.op == "(\w+)"', text)
+            names = re.findall(r'"(\w+)"', listed[0]) if listed else re.findall(
+                r'node\.op == "(\w+)"', text)
             for name in sorted(set(names)):
                 yield name, 1, "control flow"
 
 
 def opsets_of(tree):
-    return re.search(r"kOldestOpset = (\d+), kNewestOpset = (\d+)", tree.text("frontend/onnx/Importer.h")).groups()
+    return re.search(r"kOldestOpset = (\d+), kNewestOpset = (\d+)",
+                     tree.text("frontend/onnx/Importer.h")).groups()
 
 
 def render(tree):
@@ -132,12 +135,16 @@ def render(tree):
     for name, since, result in rules(tree):
         imported.setdefault(name, []).append((since, result))
     oldest, newest = opsets_of(tree)
-    lines = [INTRO.replace("OLDEST", oldest).replace("NEWEST", newest), "\n| operator | since opset | becomes |\n|---|---|---|"]
+    lines = [
+        INTRO.replace("OLDEST", oldest).replace("NEWEST", newest),
+        "\n| operator | since opset | becomes |\n|---|---|---|"
+    ]
     for name in sorted(imported):
         held = sorted(set(imported[name]))
         # An operator cannot be in an opset that is older than itself.
         since = max(held[0][0], STANDARD.get(name, 1))
-        lines.append(f"| {name} | {since} | {', '.join(dict.fromkeys(result for _, result in held))} |")
+        lines.append(
+            f"| {name} | {since} | {', '.join(dict.fromkeys(result for _, result in held))} |")
     derived = sorted({name for path in tree.paths if path.startswith("frontend/onnx/gradient/")
                       for name in re.findall(r'\{"dl\.(\w+)",', tree.text(path))})
     if derived:
@@ -165,7 +172,8 @@ def help_of_compile(tree):
     said = re.search(r"ONNX, opsets (\d+) to (\d+)", tree.text(HELP))
     taken = opsets_of(tree)
     return [] if said and said.groups() == taken else [
-        f"{HELP}: expected 'ONNX, opsets {taken[0]} to {taken[1]}' in the help, the opsets of frontend/onnx/Importer.h"]
+        f"{HELP}: expected 'ONNX, opsets {taken[0]} to {taken[1]}' in the help, the opsets of frontend/onnx/Importer.h"
+    ]
 
 
 def check(tree):
@@ -179,8 +187,10 @@ def My_AOp : My_Op<"a"> { let onnx = "Abs@13(x)"; let summary = "adds"; let desc
 """
 TABLE = 'rules = {{"Clip", 6, buildClip}, {"Celu", 1, buildCelu}};\n'
 # The rule of Celu names no opset: it has that of the operator.
-LISTED = ("\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Celu | 12 | composed |\n"
-          "| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`abs`, `add`") + "\n## Not imported\n\n")
+LISTED = (
+    "\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Celu | 12 | composed |\n"
+    "| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`abs`, `add`")
+    + "\n## Not imported\n\n")
 
 
 def missing_of_planted():
@@ -189,16 +199,21 @@ def missing_of_planted():
     kinds = [[name for name in names if re.search(pattern, name)] for pattern in REASONS.values()]
     rest = [name for name in names if not any(name in kind for kind in kinds)]
     said = [f"- {', '.join(kind)}: {reason}." for kind, reason in zip(kinds, REASONS)]
-    return "\n".join([*said, f"- {', '.join(rest)}: not yet.", CASES, "- strings: test_a, test_b."]) + "\n"
+    return "\n".join([*said, f"- {', '.join(rest)}: not yet.", CASES, "- strings: test_a, test_b."
+                      ]) + "\n"
 
 
-PAGE_TEXT = INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()
-CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", HELP: "ONNX, opsets 7 to 9",
-         "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE,
-         "frontend/onnx/gradient/A.cpp": '{"dl.add", f}, {"dl.abs", f}',
-         REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: PAGE_TEXT}
+PAGE_TEXT = INTRO.replace("OLDEST", "7").replace("NEWEST",
+                                                 "9") + "\n" + LISTED + missing_of_planted()
+CLEAN = {
+    "frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", HELP: "ONNX, opsets 7 to 9",
+    "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE,
+    "frontend/onnx/gradient/A.cpp": '{"dl.add", f}, {"dl.abs", f}',
+    REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: PAGE_TEXT
+}
 PLANTED = [({HELP: "ONNX, opset 7 and newer"}, "expected 'ONNX, opsets 7 to 9' in the help"),
            ({REFUSED: "strings:\ntest_a\n"}, "is not what tools/scripts/operators --onnx prints"),
            ({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
            ({PAGE: PAGE_TEXT.replace("| Celu | 12 |", "| Celu | 1 |")}, "print it again"),
-           ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")}, "is not what tools/scripts/operators --onnx prints")]
+           ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")},
+            "is not what tools/scripts/operators --onnx prints")]

@@ -1,4 +1,5 @@
-"""docs/operators.md lists the operators of the language as their records have them: tools/scripts/operators prints it."""
+"""docs/operators.md lists the operators of the language as their records have them:
+tools/scripts/operators prints it."""
 import re
 
 from docs import records
@@ -15,9 +16,11 @@ Each line is a call in PyTorch's schema syntax: `int[2]` takes one int or two, `
 number or a dim may stand, and elementwise operators broadcast and find a common dtype as PyTorch's do; functions of reals take
 integers as f32. Convolutions and pools take one image without its batch too. Layers (`Conv2d(...)`) take the same arguments, their sizes
 first, as in `torch.nn`."""
-DTYPES = {"DL_FloatTensor": "floats", "DL_NumberTensor": "floats, integers", "DL_Tensor": "all", "DL_AnyTensor": "all, small ones too",
-          "DL_BitsTensor": "integers, bool",
-          "DL_BoolTensor": "bool"}
+DTYPES = {
+    "DL_FloatTensor": "floats", "DL_NumberTensor": "floats, integers", "DL_Tensor": "all",
+    "DL_AnyTensor": "all, small ones too", "DL_BitsTensor": "integers, bool",
+    "DL_BoolTensor": "bool"
+}
 
 
 def dtypes(record):
@@ -35,25 +38,37 @@ def escaped(text):
 def render(tree):
     families = {}
     for path, record in records(tree).values():
-        schema = re.search(r'kSchema = R"\((.*?)\)";', record.get("extraClassDeclaration") or "", re.S)
-        if not (path.startswith("ir/dl/") and "Op" in record["!superclasses"] and schema and schema.group(1).strip()):
+        schema = re.search(r'kSchema = R"\((.*?)\)";',
+                           record.get("extraClassDeclaration") or "", re.S)
+        if not (path.startswith("ir/dl/") and "Op" in record["!superclasses"] and schema
+                and schema.group(1).strip()):
             continue
         calls = "<br>".join(f"`{call.strip()}`" for call in schema.group(1).strip().splitlines())
-        names = re.search(r"PyTorch:\s+((?:`[^`]+`(?:,\s+|\s+of\s+\w+\s+\w+,?\s*)?)+)", record["description"])
+        names = re.search(r"PyTorch:\s+((?:`[^`]+`(?:,\s+|\s+of\s+\w+\s+\w+,?\s*)?)+)",
+                          record["description"])
         named = "<br>".join(re.findall(r"`[^`]+`", names.group(1))) if names else ""
         cell = escaped(record['summary'].strip())
         families.setdefault(path, []).append(f"| {calls} | {dtypes(record)} | {cell} | {named} |")
     lines = [INTRO]
     included = re.findall(r'^include "([^"]+)"', tree.text(OPS) if OPS in tree.paths else "", re.M)
-    for path in sorted(families, key=lambda path: (included.index(path) if path in included else len(included), path)):
+    for path in sorted(
+            families, key=lambda path: (included.index(path)
+                                        if path in included else len(included), path)):
         title = re.match(r"//===- \S+ - (.*?)[ -]*===//", tree.text(path))
-        lines.append(f"\n## {title.group(1) if title else path}\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|")
+        lines.append(
+            f"\n## {title.group(1) if title else path}\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|"
+        )
         lines += families[path]
-    for path in sorted(path for path in tree.paths if path.startswith(LIBRARY) and path.endswith(".dl")):
+    for path in sorted(path for path in tree.paths
+                       if path.startswith(LIBRARY) and path.endswith(".dl")):
         text = tree.text(path)
         title = re.match(r"# (.*)", text)
-        lines.append(f"\n## {title.group(1) if title else path}\n\n| call | what it is |\n|---|---|")
-        lines += [f"| `{call}` | {escaped(summary)} |" for summary, call in re.findall(r"^# (.*)\n(?!_)(\w+\(.*) \{$", text, re.M)]
+        lines.append(
+            f"\n## {title.group(1) if title else path}\n\n| call | what it is |\n|---|---|")
+        lines += [
+            f"| `{call}` | {escaped(summary)} |"
+            for summary, call in re.findall(r"^# (.*)\n(?!_)(\w+\(.*) \{$", text, re.M)
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -65,7 +80,9 @@ def stale(tree, page, render_page, command):
         current = render_page(tree)
     except (OSError, ValueError) as error:
         return [str(error)]
-    return [] if tree.text(page) == current else [f"{page} is not what {command} prints; print it again"]
+    return [] if tree.text(page) == current else [
+        f"{page} is not what {command} prints; print it again"
+    ]
 
 
 def check(tree):
@@ -91,6 +108,8 @@ b(Tensor x) {
 """
 MORE = "\n## Others\n\n| call | what it is |\n|---|---|\n| `b(Tensor x)` | adds one |\n"
 CLEAN = {"ir/dl/A.td": RECORD, LIBRARY + "others.dl": SOURCE, PAGE: INTRO + "\n" + TABLE + MORE}
-PLANTED = [({PAGE: INTRO + "\n" + TABLE.replace("adds", "subtracts") + MORE}, "is not what tools/scripts/operators prints"),
+PLANTED = [({PAGE: INTRO + "\n" + TABLE.replace("adds", "subtracts") + MORE},
+            "is not what tools/scripts/operators prints"),
            ({LIBRARY + "others.dl": SOURCE.replace("adds one", "adds two")}, "print it again"),
-           ({"ir/dl/A.td": RECORD.replace("a(Tensor x)", "a(Tensor x, Tensor other)")}, "print it again")]
+           ({"ir/dl/A.td": RECORD.replace("a(Tensor x)",
+                                          "a(Tensor x, Tensor other)")}, "print it again")]

@@ -2,7 +2,8 @@
 import re
 
 # Spelt in pieces so that this file does not blame itself.
-PLACES = re.compile("(?<![\\w.}$-])/(?:" + "|".join(("wor" + "k", "roo" + "t", "hom" + "e")) + ")/[\\w.]")
+PLACES = re.compile("(?<![\\w.}$-])/(?:" + "|".join(("wor" + "k", "roo" + "t", "hom" + "e"))
+                    + ")/[\\w.]")
 
 
 def check(tree):
@@ -11,7 +12,9 @@ def check(tree):
         for number, line in enumerate((tree.text(path) or "").splitlines(), 1):
             match = PLACES.search(line)
             if match:
-                problems.append(f"{path}:{number}: '{line[match.start():match.start() + 30]}' exists on one machine only")
+                problems.append(
+                    f"{path}:{number}: '{line[match.start():match.start() + 30]}' exists on one machine only"
+                )
     return problems
 
 

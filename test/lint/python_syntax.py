@@ -1,4 +1,5 @@
-"""Python is read by the Python that runs the tests, which is Debian 12's: scripts that no test runs, too."""
+"""Python is read by the Python that runs the tests, which is Debian 12's: scripts that no test
+runs, too."""
 import ast
 
 
@@ -19,7 +20,10 @@ def check(tree):
     return problems
 
 
-CLEAN = {"test/a.py": "print('a')\n", "tools/scripts/b": "#!/usr/bin/env python3\nprint('b')\n", "tools/scripts/c": "#!/bin/sh\nif\n"}
+CLEAN = {
+    "test/a.py": "print('a')\n", "tools/scripts/b": "#!/usr/bin/env python3\nprint('b')\n",
+    "tools/scripts/c": "#!/bin/sh\nif\n"
+}
 PLANTED = [
     ({"test/d.py": "print('d'\n"}, "test/d.py:1"),
     ({"tools/scripts/e": "#!/usr/bin/env python3\n\nreturn =\n"}, "tools/scripts/e:3"),

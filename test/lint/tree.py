@@ -14,7 +14,8 @@ class Tree:
 
     @classmethod
     def tracked(cls, root):
-        """Tracked files, and new ones that git does not ignore; outside a git checkout, every file."""
+        """Tracked files, and new ones that git does not ignore; outside a git checkout, every file.
+        """
         try:
             listed = subprocess.run(
                 ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

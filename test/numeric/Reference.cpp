@@ -1,12 +1,13 @@
-//===- Reference.cpp - Runs a module on the reference interpreter for run.py -----------*- C++ -*-===//
+//===- Reference.cpp - Runs a module on the reference interpreter for run.py --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   numeric-reference MODULE SYMBOLS INPUTS OUTPUTS
 //
-// For each line of SYMBOLS (the values of the module's symbols) the module's only function runs once: its inputs are
-// taken from INPUTS one after another, elements in their own format; what it returns is appended to OUTPUTS, floats as
-// double and integers as int64, so that the digits beyond a format are seen.
-//===----------------------------------------------------------------------------------------------===//
+// For each line of SYMBOLS (the values of the module's symbols) the module's only function runs
+// once: its inputs are taken from INPUTS one after another, elements in their own format; what it
+// returns is appended to OUTPUTS, floats as double and integers as int64, so that the digits beyond
+// a format are seen.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Interpreter.h"
 #include "ir/interpreter/NestRunner.h"
 #include "tools/driver/compiler/Dialects.h"

@@ -1,35 +1,42 @@
-"""Runs a compiled module through the runtime's C API: execute.py LIBRARY PACKAGE DEVICE PLAN INPUTS OUTPUTS
+"""Runs a compiled module through the runtime's C API: execute.py LIBRARY PACKAGE DEVICE PLAN INPUTS
+OUTPUTS
 
-PLAN is JSON: for each run a list of inputs and one of outputs, each [dtype, dims]. Elements stand one after another in INPUTS
-and are written so to OUTPUTS, in their own formats. A process of its own, since checked mode ends it at the first access
-beyond a buffer; without NumPy, which takes longer to import than most modules to run."""
+PLAN is JSON: for each run a list of inputs and one of outputs, each [dtype, dims]. Elements stand
+one after another in INPUTS and are written so to OUTPUTS, in their own formats. A process of its
+own, since checked mode ends it at the first access beyond a buffer; without NumPy, which takes
+longer to import than most modules to run."""
 import ctypes
 import json
 import math
 import sys
 
 # ORDER DTYPE: dlc_dtype of dlc/runtime.h, and bytes of an element.
-DTYPES = {"f64": (0, 8), "f32": (1, 4), "f16": (2, 2), "bf16": (3, 2), "i64": (4, 8), "i32": (5, 4), "i16": (6, 2),
-          "i8": (7, 1), "ui8": (8, 1), "i1": (9, 1), "ui16": (10, 2), "ui32": (11, 4), "ui64": (12, 8), "f8E4M3FN": (13, 1),
-          "f8E4M3FNUZ": (14, 1), "f8E5M2": (15, 1), "f8E5M2FNUZ": (16, 1), "f8E8M0FNU": (17, 1), "f4E2M1FN": (18, 1),
-          "i4": (19, 1), "ui4": (20, 1), "i2": (21, 1), "ui2": (22, 1)}
+DTYPES = {
+    "f64": (0, 8), "f32": (1, 4), "f16": (2, 2), "bf16": (3, 2), "i64": (4, 8), "i32": (5, 4),
+    "i16": (6, 2), "i8": (7, 1), "ui8": (8, 1), "i1": (9, 1), "ui16": (10, 2), "ui32": (11, 4),
+    "ui64": (12, 8), "f8E4M3FN": (13, 1), "f8E4M3FNUZ": (14, 1), "f8E5M2": (15, 1),
+    "f8E5M2FNUZ": (16, 1), "f8E8M0FNU": (17, 1), "f4E2M1FN": (18, 1), "i4": (19, 1), "ui4": (20, 1),
+    "i2": (21, 1), "ui2": (22, 1)
+}
 MAX_RANK = 8
 
 
 class Tensor(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
-                ("dims", ctypes.c_int64 * MAX_RANK), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+                ("dims", ctypes.c_int64 * MAX_RANK), ("data", ctypes.c_void_p),
+                ("bytes", ctypes.c_size_t)]
 
 
 class ContextOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_int),
-                ("checked", ctypes.c_int), ("profile", ctypes.c_int)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p),
+                ("threads", ctypes.c_int), ("checked", ctypes.c_int), ("profile", ctypes.c_int)]
 
 
 def describe(dtype, dims, data):
     code, width = DTYPES[dtype]
     size = math.prod(dims) * width
-    tensor = Tensor(ctypes.sizeof(Tensor), code, len(dims), (ctypes.c_int64 * MAX_RANK)(*dims), data, size)
+    tensor = Tensor(ctypes.sizeof(Tensor), code, len(dims), (ctypes.c_int64 * MAX_RANK)(*dims),
+                    data, size)
     return tensor, size
 
 
@@ -63,8 +70,9 @@ def main(library, package, device, plan, inputs, outputs):
                 ctypes.memset(array, 0xA5, len(array))
                 kept.append(array)
                 results.append(describe(dtype, dims, ctypes.addressof(array))[0])
-            call("dlc_context_run", context, (Tensor * len(arguments))(*arguments), ctypes.c_size_t(len(arguments)),
-                 (Tensor * len(results))(*results), ctypes.c_size_t(len(results)))
+            call("dlc_context_run", context, (Tensor * len(arguments))(*arguments),
+                 ctypes.c_size_t(len(arguments)), (Tensor * len(results))(*results),
+                 ctypes.c_size_t(len(results)))
             for array, result in zip(kept, results):
                 file.write(array.raw[:result.bytes])
 

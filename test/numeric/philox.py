@@ -1,4 +1,5 @@
-"""Philox 4x32-10 (Salmon et al., SC'11), and the distributions that dlc's library makes of it, in double precision."""
+"""Philox 4x32-10 (Salmon et al., SC'11), and the distributions that dlc's library makes of it, in
+double precision."""
 import numpy as np
 
 FACTORS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
@@ -8,7 +9,8 @@ LOWER, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 def words(x, draw, seed):
     """The four words of each counter, of 128 bits: `x` is its lower half, `draw` its upper one."""
-    x, draw, seed = np.broadcast_arrays(*(np.asarray(value).astype(np.int64).view(np.uint64) for value in (x, draw, seed)))
+    x, draw, seed = np.broadcast_arrays(*(np.asarray(value).astype(np.int64).view(np.uint64)
+                                          for value in (x, draw, seed)))
     c = [x & LOWER, x >> HALF, draw & LOWER, draw >> HALF]
     keys = [seed & LOWER, seed >> HALF]
     for _ in range(10):
@@ -21,7 +23,10 @@ def words(x, draw, seed):
 def bits(generator, shape):
     """The words of a random tensor's elements."""
     seed, draw = generator
-    return [word.reshape(shape).astype(np.float64) for word in words(np.arange(int(np.prod(shape))), draw, seed)]
+    return [
+        word.reshape(shape).astype(np.float64)
+        for word in words(np.arange(int(np.prod(shape))), draw, seed)
+    ]
 
 
 #: Bits of a uniform number of each dtype.

@@ -1,15 +1,17 @@
-"""Runs the numeric rows: each op and dtype at boundary shapes, on every voice, against PyTorch in double precision.
+"""Runs the numeric rows: each op and dtype at boundary shapes, on every voice, against PyTorch in
+double precision.
 
     run.py [--voice NAME]... [--op NAME]... [--list] [--checked] [--turn K/N]
 
-Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on the emulator); cuda-tf32
-(sums of products of f32 with --precision tf32); cuda-small (recurrences on a GPU that does not hold their weights); with
---checked instead cuda-order, cuda-reverse, cuda-random, cuda-tf32-order...: the emulator with its checker, under each of its
-policies. Without --voice all of them run; one that the build does not have is
-counted as left out. --turn takes one in N rows and dtypes, others for each K; the rest is counted as left out. Without any of these
-the voices cuda and cpu-avx2 take every third row and dtype, reference every other one, the rest at the next commits (DLC_TURN), and each
-schedule of cuda runs some rows of each dtype, chosen for them or not (run_plans.py). The last lines are
-"N left out (reason)" and "N passed, N failed"."""
+Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on
+the emulator); cuda-tf32 (sums of products of f32 with --precision tf32); cuda-small (recurrences on
+a GPU that does not hold their weights); with --checked instead cuda-order, cuda-reverse,
+cuda-random, cuda-tf32-order...: the emulator with its checker, under each of its policies. Without
+--voice all of them run; one that the build does not have is counted as left out. --turn takes one
+in N rows and dtypes, others for each K; the rest is counted as left out. Without any of these the
+voices cuda and cpu-avx2 take every third row and dtype, reference every other one, the rest at the
+next commits (DLC_TURN), and each schedule of cuda runs some rows of each dtype, chosen for them or
+not (run_plans.py). The last lines are "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -38,7 +40,8 @@ CHUNK = 24
 
 
 def results_of(voice, cases, sizes):
-    """(case -> {N: array} or Failure). A module that fails is split until the culprit stands alone."""
+    """(case -> {N: array} or Failure). A module that fails is split until the culprit stands alone.
+    """
     try:
         return dict(zip(cases, voice.run(module_text(cases, sizes), cases, sizes)))
     except Failure as failure:
@@ -97,9 +100,13 @@ def main():
     for name in options.voice or (CHECKED if options.checked else VOICES):
         takes = getattr(voices[name], "takes", lambda case: True)
         own_turns = 1 if isWhole else vars(voices[name]).get("turns", 1)
-        taken = {key: [case for case in cases if takes(case) and (numbers[case] - TURN) % own_turns == 0]
-                 for key, cases in groups.items()}
-        not_its_voices_turn += sum(takes(case) and (numbers[case] - TURN) % own_turns != 0 for case in numbers)
+        taken = {
+            key: [
+                case for case in cases if takes(case) and (numbers[case] - TURN) % own_turns == 0
+            ] for key, cases in groups.items()
+        }
+        not_its_voices_turn += sum(
+            takes(case) and (numbers[case] - TURN) % own_turns != 0 for case in numbers)
         total = sum(len(cases) * len(sizes) for (_, sizes), cases in taken.items())
         start, wrong = time.time(), 0
         try:
@@ -107,8 +114,10 @@ def main():
         except Missing as reason:
             left_out.append(f"{total} left out ({name}: {reason})")
             continue
-        chunks = [(sizes, cases[i:i + CHUNK]) for (_, sizes), cases in taken.items() for i in range(0, len(cases), CHUNK)]
-        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS", os.cpu_count()))) as pool:
+        chunks = [(sizes, cases[i:i + CHUNK]) for (_, sizes), cases in taken.items()
+                  for i in range(0, len(cases), CHUNK)]
+        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS",
+                                                                      os.cpu_count()))) as pool:
             answers = pool.map(lambda chunk: results_of(voice, chunk[1], chunk[0]), chunks)
             for (sizes, cases), answer in zip(chunks, answers):
                 for case, results in answer.items():
@@ -116,8 +125,10 @@ def main():
                     wrong += len(problems)
                     shown += bool(problems)
                     if problems and shown <= SHOWN:
-                        print(f"{name}: {case.name}: {problems[0]}" +
-                              (f" ({len(problems)} of {len(sizes)} sizes)" if len(problems) > 1 else ""), flush=True)
+                        print(
+                            f"{name}: {case.name}: {problems[0]}" +
+                            (f" ({len(problems)} of {len(sizes)} sizes)"
+                             if len(problems) > 1 else ""), flush=True)
         passed += total - wrong
         failed += wrong
         print(f"{name}: {total} cases, {wrong} wrong, {time.time() - start:.1f} s")
@@ -128,9 +139,12 @@ def main():
         failed += wrong
         left_out += left
     if not_its_turn:
-        left_out.append(f"{not_its_turn} left out (rows and dtypes whose turn it is not, 1 in {turns})")
+        left_out.append(
+            f"{not_its_turn} left out (rows and dtypes whose turn it is not, 1 in {turns})")
     if not_its_voices_turn:
-        left_out.append(f"{not_its_voices_turn} left out (rows and dtypes that a voice takes at another commit)")
+        left_out.append(
+            f"{not_its_voices_turn} left out (rows and dtypes that a voice takes at another commit)"
+        )
     print(*left_out, sep="\n", end="\n" if left_out else "")
     print(f"{passed} passed, {failed} failed")
     return failed > 0

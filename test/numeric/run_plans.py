@@ -1,10 +1,11 @@
-"""Runs numeric rows by each plan that can run them, chosen or not, on the CPU and the emulated GPU: a changed constant of the cost
-model must not change silently which schedules are tested. run.py does that for some rows of each schedule and dtype, others at each commit.
+"""Runs numeric rows by each plan that can run them, chosen or not, on the CPU and the emulated GPU:
+a changed constant of the cost model must not change silently which schedules are tested. run.py
+does that for some rows of each schedule and dtype, others at each commit.
 
     run_plans.py [--all] [--plan NAME]...
 
-With --all every row by every plan. A table says how many kernels of each dtype ran by each schedule. The last lines are "N left out
-(reason)" and "N passed, N failed"."""
+With --all every row by every plan. A table says how many kernels of each dtype ran by each
+schedule. The last lines are "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -23,9 +24,13 @@ from voices import Cpu, Cuda, CudaTf32, Failure
 # Rows in one module, of one dtype.
 CHUNK = 12
 SHOWN = 40
-# Schedules for sm_90a, which take a kernel's place there and are none of its other plans, by the kernel's kind and its dtypes.
-FOR_HOPPER = {"contraction": (("wgmma", ("f16", "bf16", "tf32", "f8E4M3FN", "ui8", "i8")), ("sparse_wgmma", ("f16", "bf16"))),
-              "attention": (("attention_wgmma", ("f16", "bf16", "f8E4M3FN")),)}
+# Schedules for sm_90a, which take a kernel's place there and are none of its other plans, by the
+# kernel's kind and its dtypes.
+FOR_HOPPER = {
+    "contraction": (("wgmma", ("f16", "bf16", "tf32", "f8E4M3FN", "ui8", "i8")), ("sparse_wgmma",
+                                                                                  ("f16", "bf16"))),
+    "attention": (("attention_wgmma", ("f16", "bf16", "f8E4M3FN")), )
+}
 
 
 def by_plan(base, plan):
@@ -37,7 +42,9 @@ def by_plan(base, plan):
 
 def kernels_of(voice, cases, sizes):
     package = voice.package(module_text(cases, sizes), cases[0].row.phase)
-    facts = json.loads(subprocess.run([voice.dlc, "inspect", package, "--json"], capture_output=True, text=True, check=True).stdout)
+    facts = json.loads(
+        subprocess.run([voice.dlc, "inspect", package, "--json"], capture_output=True, text=True,
+                       check=True).stdout)
     return [kernel for program in facts["programs"] for kernel in program["kernels"]]
 
 
@@ -51,14 +58,15 @@ def chunks():
                 if getattr(voice, "takes", lambda case: True)(case):
                     groups[voice, dtype, row.phase, tuple(row.sizes)].append(case)
     pieces = [(voice, "tf32" if voice is CudaTf32 else dtype, sizes, cases[i:i + CHUNK])
-              for (voice, dtype, _, sizes), cases in groups.items() for i in range(0, len(cases), CHUNK)]
+              for (voice, dtype, _, sizes), cases in groups.items()
+              for i in range(0, len(cases), CHUNK)]
     first = TURN * 7919 % max(1, len(pieces))
     return pieces[first:] + pieces[:first]
 
 
 class Coverage:
-    """What has run by which plan of which target. `enough`: kernels of a plan and dtype after which no more rows are taken for them;
-    None: all."""
+    """What has run by which plan of which target. `enough`: kernels of a plan and dtype after which
+    no more rows are taken for them; None: all."""
 
     def __init__(self, enough, only=()):
         self.enough, self.only, self.lock = enough, only, threading.Lock()
@@ -81,7 +89,10 @@ class Coverage:
                  if "in_place_of" not in kernel and "stages" not in kernel}
         plans |= {other["schedule"] for kernel in kernels for other in kernel["other_plans"]}
         self.available.update((base.target, plan, dtype) for plan in plans)
-        hopper = {one for kernel in kernels if base.target == "cuda" for one in FOR_HOPPER.get(kernel["kind"], ())}
+        hopper = {
+            one for kernel in kernels if base.target == "cuda"
+            for one in FOR_HOPPER.get(kernel["kind"], ())
+        }
         for plan in sorted(plans | {plan for plan, dtypes in hopper if dtype in dtypes}):
             if self.only and plan not in self.only:
                 continue
@@ -92,7 +103,8 @@ class Coverage:
 
     def run(self, voice, plan, dtype, sizes, cases):
         try:
-            count = sum(plan in (kernel["plan"]["schedule"], kernel.get("cublaslt_unasked") and "cublaslt")
+            count = sum(plan in (kernel["plan"]["schedule"],
+                                 kernel.get("cublaslt_unasked") and "cublaslt")
                         for kernel in kernels_of(voice, cases, sizes))
         except Failure as failure:
             return self.wrong(f"{plan}: {cases[0].name} and those after it: {failure}")
@@ -109,22 +121,27 @@ class Coverage:
                 self.passed += len(sizes) - len(problems)
 
     def finish(self):
-        """(passed, failed, sentences about what was left out), after the table and what was wrong."""
+        """(passed, failed, sentences about what was left out), after the table and what was wrong.
+        """
         for target, plan, dtype in sorted(self.available):
             if not self.ran[target, plan, dtype] and (not self.only or plan in self.only):
                 self.wrong(f"{plan} of {target} can run {dtype}, and no row did")
         print(*self.said[:SHOWN], sep="\n", end="\n" if self.said else "")
         dtypes = sorted({dtype for _, _, dtype in self.available})
         for target, plan in sorted({(target, plan) for target, plan, _ in self.available}):
-            counts = (f"{dtype}:{self.ran[target, plan, dtype]}" for dtype in dtypes if (target, plan, dtype) in self.available)
+            counts = (f"{dtype}:{self.ran[target, plan, dtype]}" for dtype in dtypes
+                      if (target, plan, dtype) in self.available)
             print(f"{target:6}{plan:24}" + " ".join(counts))
-        left = [f"{self.left} left out (rows by schedules that had run their dtype: test/numeric/run_plans.py --all runs all)"]
+        left = [
+            f"{self.left} left out (rows by schedules that had run their dtype: test/numeric/run_plans.py --all runs all)"
+        ]
         return self.passed, self.failed, left if self.left else []
 
 
 def cover(enough, only=()):
     coverage = Coverage(enough, only)
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS", os.cpu_count()))) as pool:
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS",
+                                                                  os.cpu_count()))) as pool:
         for done in [pool.submit(coverage.take, chunk) for chunk in chunks()]:
             done.result()
     return coverage.finish()

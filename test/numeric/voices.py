@@ -1,4 +1,5 @@
-"""What computes the rows: the reference interpreter, and what dlc compiles for the CPU and for CUDA."""
+"""What computes the rows: the reference interpreter, and what dlc compiles for the CPU and for
+CUDA."""
 import atexit
 import hashlib
 import json
@@ -37,8 +38,8 @@ def built(*path):
 
 def execute(command, **environment):
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
-                             env={**os.environ, **environment})
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                             timeout=TIMEOUT, env={**os.environ, **environment})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{os.path.basename(command[0])}: {error}") from None
     if run.returncode:
@@ -69,7 +70,10 @@ class Reference:
 
     def run(self, module, cases, sizes):
         with tempfile.TemporaryDirectory() as folder:
-            paths = [os.path.join(folder, name) for name in ("module.mlir", "symbols", "inputs", "outputs")]
+            paths = [
+                os.path.join(folder, name)
+                for name in ("module.mlir", "symbols", "inputs", "outputs")
+            ]
             with open(paths[0], "w") as file:
                 file.write(module)
             with open(paths[1], "w") as file:
@@ -87,14 +91,16 @@ def write_inputs(path, cases, sizes):
     with open(path, "wb") as file:
         for n in sizes:
             for case in cases:
-                file.writelines(to_bytes(x, dtype) for x, (dtype, _) in zip(case.inputs(n), case.kinds))
+                file.writelines(
+                    to_bytes(x, dtype) for x, (dtype, _) in zip(case.inputs(n), case.kinds))
 
 
 class Compiled:
     """`dlc compile`, then the runtime library. Voices share what they compile."""
     device, target, environment = "cpu", "cpu", {}
     flags = []
-    way = ""  # to compile, where it is another one than that of the other voices of the target and flags
+    # To compile, where it is another one than that of the other voices of the target and flags
+    way = ""
     packages = {}
     folder = None
 
@@ -110,14 +116,18 @@ class Compiled:
         return [source, "--compile-from=" + phase]
 
     def package(self, module, phase):
-        key = "".join([self.way, self.target, *self.flags, phase]) + hashlib.sha256(module.encode()).hexdigest()
+        key = "".join([self.way, self.target, *self.flags, phase]) + hashlib.sha256(
+            module.encode()).hexdigest()
         path = os.path.join(Compiled.folder, key + ".bin")
         if key not in Compiled.packages:
             source = path.replace(".bin", ".mlir")
             with open(source, "w") as file:
                 file.write(for_targets(module, phase))
             try:
-                execute([self.dlc, "compile", *self.prepared(source, phase), "--target", self.target, *self.flags, "-q", "-o", path])
+                execute([
+                    self.dlc, "compile", *self.prepared(source, phase), "--target", self.target,
+                    *self.flags, "-q", "-o", path
+                ])
                 Compiled.packages[key] = None
             except Failure as failure:
                 Compiled.packages[key] = failure
@@ -128,14 +138,19 @@ class Compiled:
     def run(self, module, cases, sizes):
         package = self.package(module, cases[0].row.phase)
         with tempfile.TemporaryDirectory() as folder:
-            plan, inputs, outputs = (os.path.join(folder, name) for name in ("plan", "inputs", "outputs"))
+            plan, inputs, outputs = (os.path.join(folder, name)
+                                     for name in ("plan", "inputs", "outputs"))
             with open(plan, "w") as file:
                 json.dump([[[(dtype, case.dims(shape, n)) for case in cases
                              for shape, (dtype, _) in zip(case.row.inputs, case.kinds)],
-                            [(case.result_dtype, case.dims(case.row.result, n)) for case in cases]] for n in sizes], file)
+                            [(case.result_dtype, case.dims(case.row.result, n)) for case in cases]]
+                           for n in sizes], file)
             write_inputs(inputs, cases, sizes)
-            execute([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "execute.py"), self.library,
-                     package, self.device, plan, inputs, outputs], **self.environment)
+            execute([
+                sys.executable,
+                os.path.join(os.path.dirname(os.path.abspath(__file__)), "execute.py"),
+                self.library, package, self.device, plan, inputs, outputs
+            ], **self.environment)
             with open(outputs, "rb") as file:
                 data = file.read()
         width = {dtype: size for dtype, (_, size) in DTYPES.items()}
@@ -148,7 +163,8 @@ class Cpu(Compiled):
 
 
 class CpuSeparate(Cpu):
-    """The same of what has not been optimised: composed ops replaced by those that define them, and a kernel for each op."""
+    """The same of what has not been optimised: composed ops replaced by those that define them, and
+    a kernel for each op."""
     way = "separate"
     pipeline = ("builtin.module(func.func(decompose-ops),split-targets{targets=cpu},"
                 "builtin.module(func.func(decompose-attention,form-fusions{separate})))")
@@ -175,10 +191,13 @@ class CpuSeparate(Cpu):
 
 
 class CpuShuffled(CpuSeparate):
-    """The same optimised, the passes of simplify in an order of the module's own, some of them several times and some not at all."""
+    """The same optimised, the passes of simplify in an order of the module's own, some of them
+    several times and some not at all."""
     way = "shuffled"
-    passes = ("canonicalize", "cse", "simplify-algebra", "fold-constants", "fold-batch-norm", "hoist-slices", "move-views", "raise-norms",
-              "raise-activations", "raise-integer-products", "raise-rotary", "raise-attention", "fold-scales", "mark-gated-mlp")
+    passes = ("canonicalize", "cse", "simplify-algebra", "fold-constants", "fold-batch-norm",
+              "hoist-slices", "move-views", "raise-norms", "raise-activations",
+              "raise-integer-products", "raise-rotary", "raise-attention", "fold-scales",
+              "mark-gated-mlp")
     count = 20
 
     def pipeline_of(self, module):
@@ -207,13 +226,14 @@ class Cuda(Compiled):
 
 
 class CudaTf32(Cuda):
-    """The same with products of f32 in tf32: the rows of f32 alone that bound a sum of products, and their whole numbers."""
+    """The same with products of f32 in tf32: the rows of f32 alone that bound a sum of products,
+    and their whole numbers."""
     flags = ["--precision", "tf32"]
 
     @staticmethod
     def takes(case):
-        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or hasattr(case.row.bound, "in_tf32") or
-                                        case.row.bound is None and case.row.values == "whole")
+        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or hasattr(
+            case.row.bound, "in_tf32") or case.row.bound is None and case.row.values == "whole")
 
     @staticmethod
     def bound(bound):
@@ -221,11 +241,14 @@ class CudaTf32(Cuda):
 
 
 class CudaSmall(Cuda):
-    """The same on a small GPU: three multiprocessors of 99 KiB, where recurrences keep some of their weights and stream the others."""
+    """The same on a small GPU: three multiprocessors of 99 KiB, where recurrences keep some of
+    their weights and stream the others."""
 
     def __init__(self):
         super().__init__()
-        self.environment = {**self.environment, "DLC_EMU_ARCH": "120", "DLC_EMU_MULTIPROCESSORS": "3"}
+        self.environment = {
+            **self.environment, "DLC_EMU_ARCH": "120", "DLC_EMU_MULTIPROCESSORS": "3"
+        }
 
     @staticmethod
     def takes(case):
@@ -233,7 +256,8 @@ class CudaSmall(Cuda):
 
 
 def checked(base, policy):
-    """`base` with the emulator's checker for races and stray accesses, under one order of threads, blocks and copies."""
+    """`base` with the emulator's checker for races and stray accesses, under one order of threads,
+    blocks and copies."""
     class Checked(base):
         def __init__(self):
             super().__init__()
@@ -241,8 +265,12 @@ def checked(base, policy):
     return Checked
 
 
-VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda, "cuda-tf32": CudaTf32,
-          "cuda-small": CudaSmall}
+VOICES = {
+    "reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda, "cuda-tf32": CudaTf32,
+    "cuda-small": CudaSmall
+}
 # Beside them, where somebody asks: some minutes for each.
-CHECKED = {f"{name}-{policy.split(':')[0]}": checked(VOICES[name], policy)
-           for name in ("cuda", "cuda-tf32", "cuda-small") for policy in ("order", "reverse", "random:7")}
+CHECKED = {
+    f"{name}-{policy.split(':')[0]}": checked(VOICES[name], policy)
+    for name in ("cuda", "cuda-tf32", "cuda-small") for policy in ("order", "reverse", "random:7")
+}

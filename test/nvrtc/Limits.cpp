@@ -21,8 +21,9 @@ struct SpillRule {
   bool isNeeded = false;
 };
 
-// Bytes count each store and each load once, over the whole text of the kernel; none of these is an accumulator. Estimates:
-// no GPU has timed the kernels with another limit of registers (the hardware check will).
+// Bytes count each store and each load once, over the whole text of the kernel; none of these is an
+// accumulator. Estimates: no GPU has timed the kernels with another limit of registers (the
+// hardware check will).
 std::vector<SpillRule> spillRules = {
     {"contraction", "*conv*", "*", 160,
      "places of windows, computed once a block and kept over the loop; the limit on registers lets "

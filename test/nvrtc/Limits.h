@@ -11,15 +11,16 @@
 
 namespace dlc::nvrtc {
 
-/// What one block may have (CUDA programming guide, technical specifications by compute capability).
+/// What one block may have (CUDA programming guide, technical specifications by compute
+/// capability).
 struct Architecture {
   const char *name;
   int sharedBytes; ///< static and dynamic, a block that asks for more than 48 KiB
   int registers = 65536;
 };
 
-/// Those for which every kernel is compiled: the oldest that dlc serves, the one with wgmma and TMA, and
-/// the newest with the least shared memory.
+/// Those for which every kernel is compiled: the oldest that dlc serves, the one with wgmma and
+/// TMA, and the newest with the least shared memory.
 inline constexpr Architecture kArchitectures[] = {
     {"sm_80", 163 << 10}, {"sm_90a", 227 << 10}, {"sm_120", 99 << 10}};
 
@@ -30,8 +31,8 @@ struct LaunchFacts {
   std::string kind;      ///< map, reduce, contraction; empty where not known
 };
 
-/// What is wrong with `kernel` as it is launched on `arch`; empty where nothing is. A kernel may spill where
-/// the table of spills (Limits.cpp) allows it.
+/// What is wrong with `kernel` as it is launched on `arch`; empty where nothing is. A kernel may
+/// spill where the table of spills (Limits.cpp) allows it.
 std::string problemOf(const KernelResources &kernel, const LaunchFacts &launch,
                       const Architecture &arch);
 

@@ -6,13 +6,14 @@
 // does. Each must compile without a remark, keep within the registers and the shared memory of a
 // block as it is launched, spill no register that the table in Limits.cpp does not allow, and have
 // no wgmma instruction that waits for the one before it. Equal texts are compiled once. Without
-// FILE: the emulator's test kernels, among them one that uses each word of the vocabulary, and three
-// properties of the code that comes out. --turn takes one in N of the texts, another part for each
-// K, whatever files they are in; the rest is left out. --kind says of which kind the kernels in the
-// texts after it are: models say it themselves.
+// FILE: the emulator's test kernels, among them one that uses each word of the vocabulary, and
+// three properties of the code that comes out. --turn takes one in N of the texts, another part for
+// each K, whatever files they are in; the rest is left out. --kind says of which kind the kernels
+// in the texts after it are: models say it themselves.
 //
-// The last line is "N cases, N failures, N left out". Where NVRTC is not installed all are left out, and the exit status
-// is 77. The library is $DLC_REAL_NVRTC, else the one that the runtime finds.
+// The last line is "N cases, N failures, N left out". Where NVRTC is not installed all are left
+// out, and the exit status is 77. The library is $DLC_REAL_NVRTC, else the one that the runtime
+// finds.
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Library.h"
 #include "test/nvrtc/Corpus.h"
@@ -75,7 +76,8 @@ static void addProblem(std::string &problems, const std::string &text) {
   problems += (problems.empty() ? "" : "\n     ") + text;
 }
 
-/// Kernels with Hopper's tensor cores, or with clusters, are second ones beside those for all GPUs: others never compile them.
+/// Kernels with Hopper's tensor cores, or with clusters, are second ones beside those for all GPUs:
+/// others never compile them.
 static bool isFor(const Source &source, const Architecture &arch) {
   std::string_view text = source.text.source;
   bool needsHopper = text.find("dlc_wgmma.cuh") != std::string_view::npos ||
@@ -112,8 +114,9 @@ static size_t findInstruction(const std::string &code, const char *name) {
 
 /// Emitted kernels begin with begin_grid(), which waits for the grids before them. The compiler
 /// does not know which memory the wait protects, and could move an access of a restrict pointer
-/// before it. Copies alone may come before it, in a kernel that says that it begins with its weights: by
-/// TMA, or without wgmma by threads. Returns a sentence about a kernel where that is not so, or nothing.
+/// before it. Copies alone may come before it, in a kernel that says that it begins with its
+/// weights: by TMA, or without wgmma by threads. Returns a sentence about a kernel where that is
+/// not so, or nothing.
 static std::string waitProblem(const Case &one) {
   static const char *const kAccesses[] = {"ld.global",  "st.global", "ld.volatile",
                                           "ld.acquire", "atom.",     "red.global"};

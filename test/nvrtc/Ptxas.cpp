@@ -8,7 +8,8 @@
 
 using namespace dlc::nvrtc;
 
-/// The number before `what` in "Used 30 registers, used 1 barriers, 32 bytes smem"; 0 where it is not there.
+/// The number before `what` in "Used 30 registers, used 1 barriers, 32 bytes smem"; 0 where it is
+/// not there.
 static int numberBefore(std::string_view line, std::string_view what) {
   size_t end = line.find(what);
   if (end == std::string_view::npos)

@@ -22,7 +22,8 @@ struct KernelResources {
 /// A log of NVRTC with --ptxas-options=-v, taken apart.
 struct PtxasLog {
   std::vector<KernelResources> kernels;
-  /// What is neither a figure nor a heading: warnings, and that wgmma instructions wait for each other.
+  /// What is neither a figure nor a heading: warnings, and that wgmma instructions wait for each
+  /// other.
   std::string remarks;
 
   static PtxasLog parse(std::string_view log);

@@ -1,5 +1,5 @@
-"""Compiles what the NVRTC check reads: every network that the repository holds, in f32, tf32, f16 and bf16, and the numeric
-rows, many in a module, as the emulator runs them."""
+"""Compiles what the NVRTC check reads: every network that the repository holds, in f32, tf32, f16
+and bf16, and the numeric rows, many in a module, as the emulator runs them."""
 import collections
 import concurrent.futures
 import os
@@ -16,21 +16,26 @@ from modules import Case, for_targets, module_text  # noqa: E402
 from rows import ROWS  # noqa: E402
 
 # The dtype that the text says, and flags.
-PRECISIONS = {"f32": ("f32", []), "tf32": ("f32", ["--precision", "tf32"]), "f16": ("f16", []), "bf16": ("bf16", [])}
+PRECISIONS = {
+    "f32": ("f32", []), "tf32": ("f32", ["--precision", "tf32"]), "f16": ("f16", []),
+    "bf16": ("bf16", [])
+}
 # Rows of one module; a compile each.
 CHUNK = 24
 
 
 def network_jobs():
     """(network, precision) to compile."""
-    return [(network, precision) for network in networks.NETWORKS.values() for precision in PRECISIONS]
+    return [(network, precision) for network in networks.NETWORKS.values()
+            for precision in PRECISIONS]
 
 
 def compile_network(network, precision, folder):
     """The path of model.bin."""
     dtype, flags = PRECISIONS[precision]
     out = os.path.join(folder, f"{network.name}-{precision}.bin")
-    # The same network in tf32 and in f32 has one text and is compiled at the same time: each job writes a text of its own.
+    # The same network in tf32 and in f32 has one text and is compiled at the same time: each job
+    # writes a text of its own.
     with tempfile.TemporaryDirectory(dir=folder) as texts:
         model = networks.write(network, texts, dtype, network.shortened)
         weights = networks.save_weights(model, os.path.join(texts, "weights.safetensors"))
@@ -50,7 +55,8 @@ def numeric_modules():
 
 
 def compile_module(text, phase, number, folder, flags):
-    # The same rows in another precision are compiled at the same time: each job has a file of its own.
+    # The same rows in another precision are compiled at the same time: each job has a file of its
+    # own.
     source = os.path.join(folder, f"rows{number}{'-'.join(['', *flags[1:]])}.mlir")
     out = source.replace(".mlir", ".bin")
     with open(source, "w", encoding="utf-8") as file:
@@ -65,7 +71,8 @@ def row_jobs(folder):
         yield f"rows from '{name}' on", compile_module, (text, phase, number, folder, [])
         # A later phase no longer chooses it.
         if phase == "import" and any(f"dl.{op}" in text for op in ("matmul", "conv", "linear")):
-            yield (f"rows from '{name}' on, in tf32", compile_module, (text, phase, number, folder, ["--precision", "tf32"]))
+            yield (f"rows from '{name}' on, in tf32", compile_module, (text, phase, number, folder,
+                                                                       ["--precision", "tf32"]))
 
 
 def run_all(work, jobs):
@@ -93,5 +100,6 @@ def build_rows(folder, jobs):
 
 def build(folder, jobs):
     """Compiles everything into `folder`; as run_all."""
-    return run_all([(f"{network.name} in {precision}", compile_network, (network, precision, folder))
+    return run_all([(f"{network.name} in {precision}", compile_network,
+                     (network, precision, folder))
                     for network, precision in network_jobs()] + list(row_jobs(folder)), jobs)

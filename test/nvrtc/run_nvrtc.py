@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Every kernel of the test corpus through the real NVRTC, for sm_80, sm_90a and sm_120 (nvrtc-check says what is demanded).
+"""Every kernel of the test corpus through the real NVRTC, for sm_80, sm_90a and sm_120 (nvrtc-check
+says what is demanded).
 
-    run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows, and one in SCHEDULE_TURNS of those that the
-                           tests of the schedules print: another part at each commit
-    run_nvrtc.py --all [--from K]   all of them, on demand: three hours on two cores. One part after the other, each with its counts;
+    run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows, and one in
+                           SCHEDULE_TURNS of those that the tests of the schedules print: another
+                           part at each commit
+    run_nvrtc.py --all [--from K]   all of them, on demand: three hours on two cores. One part after
+                                    the other, each with its counts;
                            --from goes on at the part that an interrupted run had begun
 
 The last lines are "N left out (reason)" and "N passed, N failed"."""
@@ -37,12 +40,14 @@ class Tally:
     def check_parts(self, name, files, begin, *flags):
         """The same for all parts from `begin` on, each with its counts as soon as it is done."""
         for part in range(begin, TURNS):
-            self.check(f"{name}, part {part} of {TURNS}", files, *flags, "--turn", f"{part}/{TURNS}")
+            self.check(f"{name}, part {part} of {TURNS}", files, *flags, "--turn",
+                       f"{part}/{TURNS}")
 
     def check(self, name, files, *flags):
         """Runs nvrtc-check; its cases count. How many it left out although there is an NVRTC."""
         start = time.time()
-        run = subprocess.run([CHECK, "--jobs", str(JOBS), *flags, *files], capture_output=True, text=True)
+        run = subprocess.run([CHECK, "--jobs", str(JOBS), *flags, *files], capture_output=True,
+                             text=True)
         print(f"== {name}: {time.time() - start:.1f} s\n{run.stdout}{run.stderr}", flush=True)
         counts = re.search(r"^(\d+) cases, (\d+) failures, (\d+) left out\n*\Z", run.stdout, re.M)
         if not counts:
@@ -59,7 +64,8 @@ class Tally:
 
 
 def ahead_of_time(folder):
-    """Machine code for named GPUs ends up in model.bin, an ELF image a kernel, and a second compile takes it from the cache."""
+    """Machine code for named GPUs ends up in model.bin, an ELF image a kernel, and a second compile
+    takes it from the cache."""
     os.makedirs(folder)
     model = os.path.join(ROOT, "examples", "digits", "digits.dl")
     paths = [os.path.join(folder, name + ".bin") for name in ("first", "second")]
@@ -81,26 +87,30 @@ def ahead_of_time(folder):
 
 
 def schedules(tally, turn):
-    """Every kind of kernel in every dtype: what the tests of the schedules print, or a part of it. Returns how many are left out."""
+    """Every kind of kernel in every dtype: what the tests of the schedules print, or a part of it.
+    Returns how many are left out."""
     folder = os.path.join(OUT, "schedules")
     os.makedirs(folder)
     program = os.path.join(BUILD, "bin", "unit", "unit-codegen-cuda")
     with tally.cases.case("the schedules' tests print kernels"):
-        run = subprocess.run([program, "--gtest_filter=*/0-*Planted*"], capture_output=True, text=True,
-                             env=dict(os.environ, DLC_DUMP_KERNELS=folder))
+        run = subprocess.run([program, "--gtest_filter=*/0-*Planted*"], capture_output=True,
+                             text=True, env=dict(os.environ, DLC_DUMP_KERNELS=folder))
         if run.returncode or not os.listdir(folder):
             raise Failure(f"exit status {run.returncode}\n{run.stdout[-1500:]}")
     arguments = []
     for kind in sorted(os.listdir(folder)):
         texts = os.path.join(folder, kind)
-        arguments += ["--kind", kind, *(os.path.join(texts, name) for name in sorted(os.listdir(texts)))]
+        arguments += [
+            "--kind", kind, *(os.path.join(texts, name) for name in sorted(os.listdir(texts)))
+        ]
     return tally.check("schedules", arguments, "--quiet", *turn)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="all precisions and rows")
-    parser.add_argument("--from", dest="begin", type=int, default=0, metavar="K", help="with --all: go on at part K")
+    parser.add_argument("--from", dest="begin", type=int, default=0, metavar="K",
+                        help="with --all: go on at part K")
     options = parser.parse_args()
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
@@ -116,19 +126,26 @@ def main():
     if options.all:
         tally.check_parts(name, paths, options.begin, "--quiet")
     else:
-        skipped = tally.check(name, paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"), "--turn", f"{TURN}/{TURNS}")
+        skipped = tally.check(name, paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"),
+                              "--turn", f"{TURN}/{TURNS}")
     if not tally.missing:
         later = schedules(tally, [] if options.all else ["--turn", f"{TURN}/{SCHEDULE_TURNS}"])
         if later:
-            tally.cases.leave_out(later, f"kernels of schedules that are not this commit's turn, 1 in {SCHEDULE_TURNS}")
+            tally.cases.leave_out(
+                later,
+                f"kernels of schedules that are not this commit's turn, 1 in {SCHEDULE_TURNS}")
         with tally.cases.case("ahead of time: code for named GPUs"):
             ahead_of_time(os.path.join(OUT, "ahead"))
     for path in paths:
         os.remove(path)
     if skipped:
-        tally.cases.leave_out(skipped, f"kernels that are not this commit's turn, 1 in {TURNS}: checks/45-nvrtc --all takes them all")
+        tally.cases.leave_out(
+            skipped,
+            f"kernels that are not this commit's turn, 1 in {TURNS}: checks/45-nvrtc --all takes them all"
+        )
     if tally.missing:
-        tally.cases.leave_out(tally.missing, "NVRTC is not installed; DLC_REAL_NVRTC names its library")
+        tally.cases.leave_out(tally.missing,
+                              "NVRTC is not installed; DLC_REAL_NVRTC names its library")
     return tally.cases.finish()
 
 

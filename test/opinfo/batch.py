@@ -1,4 +1,5 @@
-"""Many cases as one model: which of them dlc refuses, and what the interpreter, the CPU and the emulated GPU make of the rest."""
+"""Many cases as one model: which of them dlc refuses, and what the interpreter, the CPU and the
+emulated GPU make of the rest."""
 import json
 import os
 import re
@@ -15,8 +16,11 @@ from cases import Failure
 from dlc_tool import DLC, TIMEOUT, compile_model, dlc, run_model
 from voices import Failure as CannotRun
 
-# Functions with data-dependent dims: the first of each result, but for what counted_dims says of unique.
-COUNTED = {"nonzero", "argwhere", "masked_select", "unique", "nms", "batched_nms", "remove_small_boxes"}
+# Functions with data-dependent dims: the first of each result, but for what counted_dims says of
+# unique.
+COUNTED = {
+    "nonzero", "argwhere", "masked_select", "unique", "nms", "batched_nms", "remove_small_boxes"
+}
 
 # Functions whose indices may name any of equal elements.
 TIED = {"kthvalue", "median", "nanmedian", "topk", "sort", "argsort", "max", "min"}
@@ -51,14 +55,16 @@ def model_text(cases):
                     for i, (name, result) in enumerate(zip(names, case.results))]
         if case.is_tuple or not names:
             body.append((f"    all{number} = {case.text(number)}", number))
-            body += [(f"    {name} = all{number}{result.path}", number) for name, result in zip(names, case.results)]
+            body += [(f"    {name} = all{number}{result.path}", number)
+                     for name, result in zip(names, case.results)]
         else:
             body.append((f"    {names[0]} = {case.text(number)}", number))
     if not results:
         ports, results = [*ports, "x: f32[1]"], ["y: f32[1]"]
         body.append(("    y = relu(x)", None))
     head = f"  forward({', '.join(ports)}) -> ({', '.join(results)}) {{"
-    lines = [("dl 1", None), ("model Samples {", None), *members, (head, None), *body, ("  }", None), ("}", None)]
+    lines = [("dl 1", None), ("model Samples {", None), *members, (head, None), *body,
+             ("  }", None), ("}", None)]
     return "\n".join(text for text, _ in lines) + "\n", [number for _, number in lines]
 
 
@@ -68,8 +74,8 @@ def findings(text, lines):
         path = os.path.join(folder, "samples.dl")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        run = subprocess.run([DLC, "check", "--json", "--no-weights", path], capture_output=True, text=True,
-                             errors="replace", timeout=TIMEOUT, check=False)
+        run = subprocess.run([DLC, "check", "--json", "--no-weights", path], capture_output=True,
+                             text=True, errors="replace", timeout=TIMEOUT, check=False)
     if run.returncode == 0:
         return {}
     found = {}
@@ -123,7 +129,10 @@ class Port:
 def run_once(cases, voice):
     """For each case its results as float64 or int64, or a message."""
     text, _ = model_text(cases)
-    weights = {f"layer{number}.{name}": value for number, case in enumerate(cases) for name, value in case.weights.items()}
+    weights = {
+        f"layer{number}.{name}": value for number, case in enumerate(cases)
+        for name, value in case.weights.items()
+    }
     with tempfile.TemporaryDirectory() as folder:
         path, flags = os.path.join(folder, "samples.dl"), []
         with open(path, "w", encoding="utf-8") as file:
@@ -133,15 +142,23 @@ def run_once(cases, voice):
             flags = ["--weights", os.path.join(folder, "weights.npz")]
         if any(map(is_counted, cases)) or weights:
             return run_package(cases, path, flags, voice, folder)
-        ports = [Port(case.inputs if i == 0 else [], result) for case in cases for i, result in enumerate(case.results)]
+        ports = [
+            Port(case.inputs if i == 0 else [], result) for case in cases
+            for i, result in enumerate(case.results)
+        ]
         values = iter(voice.run(dlc("compile", path, "--compile-to=import", *flags), ports, [0]))
     return [[next(values)[0] for _ in case.results] for case in cases]
 
 
 def run_package(cases, path, flags, voice, folder):
     """The same by `dlc run`, which cuts counted dims."""
-    inputs = {f"x{number}_{i}": x.numpy() for number, case in enumerate(cases) for i, x in enumerate(case.inputs)}
-    outputs = [f"y{number}_{i}" for number, case in enumerate(cases) for i in range(len(case.results))]
+    inputs = {
+        f"x{number}_{i}": x.numpy() for number, case in enumerate(cases)
+        for i, x in enumerate(case.inputs)
+    }
+    outputs = [
+        f"y{number}_{i}" for number, case in enumerate(cases) for i in range(len(case.results))
+    ]
     package = os.path.join(folder, "samples.bin")
     target, device = voice.target, "cuda-emu" if voice.target == "cuda" else "cpu"
     compile_model(path, package, None, "--target", target, "-q", *flags)
@@ -162,15 +179,22 @@ def run(cases, voice):
 
 
 def is_tie(case, values, number):
-    """Whether an index that is not PyTorch's names an equal element, in functions that leave open which of equals they name."""
+    """Whether an index that is not PyTorch's names an equal element, in functions that leave open
+    which of equals they name."""
     if case.entry.split("/")[0] not in TIED or case.results[number].dtype != "i64":
         return False
-    x, got, exact = case.inputs[0], torch.from_numpy(np.asarray(values[number])), case.results[number].exact
+    x, got, exact = case.inputs[0], torch.from_numpy(np.asarray(
+        values[number])), case.results[number].exact
     for dim in range(x.dim()):
-        one, other = [index if index.dim() == x.dim() else index.unsqueeze(dim) for index in (got, exact)]
-        if all(size <= x.shape[i] for i, size in enumerate(one.shape) if i != dim) and one.numel() and \
-                0 <= int(one.min()) and int(one.max()) < x.shape[dim] and int(other.max()) < x.shape[dim] and \
-                np.array_equal(x.gather(dim, one).double(), x.gather(dim, other).double(), equal_nan=True):
+        one, other = [
+            index if index.dim() == x.dim() else index.unsqueeze(dim) for index in (got, exact)
+        ]
+        if all(size <= x.shape[i] for i, size in enumerate(one.shape)
+               if i != dim) and one.numel() and \
+                0 <= int(one.min()) and int(one.max()) < x.shape[dim] and int(
+                    other.max()) < x.shape[dim] and \
+                np.array_equal(x.gather(dim, one).double(), x.gather(dim, other).double(),
+                               equal_nan=True):
             return True
     return False
 
@@ -183,7 +207,8 @@ def mismatch(case, values):
     for i, (result, value) in enumerate(zip(case.results, values)):
         if acc.is_float(result.dtype):
             value = acc.rounded(value, result.dtype)
-        said = acc.mismatch(np.asarray(value), result.exact.numpy(), result.operands, result.dtype, result.bound)
+        said = acc.mismatch(np.asarray(value), result.exact.numpy(), result.operands, result.dtype,
+                            result.bound)
         if said and not is_tie(case, values, i):
             problems.append(f"result {i} ({result.dtype}): {said}")
     return "; ".join(problems) or None

@@ -1,4 +1,5 @@
-"""PyTorch's results for a sample: computed in double precision from the inputs as the type under test holds them."""
+"""PyTorch's results for a sample: computed in double precision from the inputs as the type under
+test holds them."""
 import contextlib
 
 import torch
@@ -77,7 +78,8 @@ def paths_of(result, path=""):
 
 
 def promoted(arguments, dtype):
-    """The arguments of a function of each element as PyTorch converts them before it computes in `dtype`."""
+    """The arguments of a function of each element as PyTorch converts them before it computes in
+    `dtype`."""
     digits = TORCH[compute(dtype)]
 
     def convert(value):
@@ -87,7 +89,8 @@ def promoted(arguments, dtype):
             return type(value)(map(convert, value))
         if isinstance(value, dict):
             return {key: convert(item) for key, item in value.items()}
-        return value.to(TORCH[dtype]) if isinstance(value, torch.Tensor) and value.dtype != torch.bool else value
+        return value.to(TORCH[dtype]) if isinstance(
+            value, torch.Tensor) and value.dtype != torch.bool else value
     return convert(arguments)
 
 
@@ -96,7 +99,8 @@ def results_of(function, sample, dtype, entry, count, is_of_elements=False):
     test. PyTorch 1.13 lacks many functions of f16 on the CPU: their results are f16 where those of
     doubles are double."""
     arguments = [sample.input, list(sample.args), dict(sample.kwargs)]
-    call = lambda change: (lambda x, args, named: ACCURATE.get(entry, function)(x, *args, **named))(*map(change, arguments))
+    call = lambda change: (lambda x, args, named: ACCURATE.get(entry, function)
+                           (x, *args, **named))(*map(change, arguments))
     plain = wide = None
     try:
         plain = call(copied)
@@ -104,7 +108,8 @@ def results_of(function, sample, dtype, entry, count, is_of_elements=False):
         if dtype not in ("f16", "bf16"):
             raise Skipped(f"PyTorch raises {type(error).__name__}") from None
     if is_of_elements:
-        computed = NAMES.get(plain.dtype) if isinstance(plain, torch.Tensor) else dtype if plain is None else None
+        computed = NAMES.get(plain.dtype) if isinstance(
+            plain, torch.Tensor) else dtype if plain is None else None
         if computed in FORMATS:
             arguments = promoted(arguments, computed)
     if entry not in OF_THEIR_DTYPE or plain is None:
@@ -129,12 +134,15 @@ def results_of(function, sample, dtype, entry, count, is_of_elements=False):
         is_float = name in FORMATS
         exact = exact.double() if is_float else held.to(torch.int64)
         exact = exact.detach().contiguous()
-        results.append(Result(torch.zeros_like(exact) if entry in UNDEFINED else exact, name, path=paths[i]))
+        results.append(
+            Result(torch.zeros_like(exact) if entry in UNDEFINED else exact, name, path=paths[i]))
     if not results:
         raise Skipped("no results")
     if any(result.dtype in FORMATS for result in results):
-        operands = [torch.as_tensor(value, dtype=torch.float64) for value in [arguments[0], *arguments[1]]
-                    if isinstance(value, (torch.Tensor, int, float))]
+        operands = [
+            torch.as_tensor(value, dtype=torch.float64) for value in [arguments[0], *arguments[1]]
+            if isinstance(value, (torch.Tensor, int, float))
+        ]
         give_bounds(call, results, operands, dtype, entry, count)
     return results, is_tuple
 

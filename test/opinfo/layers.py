@@ -1,4 +1,5 @@
-"""The cases of PyTorch's module_db: layers of dlc, with weights, against those of torch.nn in double precision."""
+"""The cases of PyTorch's module_db: layers of dlc, with weights, against those of torch.nn in
+double precision."""
 import copy
 
 import torch
@@ -36,8 +37,13 @@ def case_of(info, sample, name):
     if speller.inputs:
         raise Skipped("tensors as arguments of a layer")
     # The input may be named, too.
-    positional = [*forward.args] or [forward.kwargs[given] for given in ("query", "src", "input") if given in forward.kwargs]
-    named = {key: value for key, value in forward.kwargs.items() if all(value is not one for one in positional)}
+    positional = [*forward.args] or [
+        forward.kwargs[given] for given in ("query", "src", "input") if given in forward.kwargs
+    ]
+    named = {
+        key: value for key, value in forward.kwargs.items()
+        if all(value is not one for one in positional)
+    }
     call = f"@layer({inputs.arguments(positional, named)})"
     layer = constructed(info, given)
     wide = copy.deepcopy(layer).double()
@@ -46,10 +52,15 @@ def case_of(info, sample, name):
         module = wide if torch.get_default_dtype() == torch.float64 else layer
         with torch.no_grad():
             return module(x, *rest, **named)
-    case = Case(name, "layer", "f32", call, inputs.inputs, member=member,
-                weights={key: value.numpy() for key, value in layer.state_dict().items() if value.dim() or value.is_floating_point()})
-    terms = 16 + 2 * sum(x.numel() for x in inputs.inputs) // max(1, inputs.inputs[0].shape[0] if inputs.inputs[0].dim() else 1)
-    case.results, case.is_tuple = results_of(function, Sample(positional, named), "f32", name, terms)
+    case = Case(
+        name, "layer", "f32", call, inputs.inputs, member=member, weights={
+            key: value.numpy() for key, value in layer.state_dict().items()
+            if value.dim() or value.is_floating_point()
+        })
+    terms = 16 + 2 * sum(x.numel() for x in inputs.inputs) // max(
+        1, inputs.inputs[0].shape[0] if inputs.inputs[0].dim() else 1)
+    case.results, case.is_tuple = results_of(function, Sample(positional, named), "f32", name,
+                                             terms)
     return case
 
 
@@ -57,7 +68,8 @@ def cases_of(info, seed_number, leave_out):
     name = info.name
     seed(name, seed_number)
     try:
-        found = info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=False)
+        found = info.module_inputs_func(info, device="cpu", dtype=torch.float32,
+                                        requires_grad=False, training=False)
     except Exception as error:
         leave_out(f"layers whose inputs PyTorch does not make ({type(error).__name__})")
         return []

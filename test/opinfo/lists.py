@@ -1,5 +1,5 @@
-"""Committed lists of what is known of samples: a reason, then the entries and the messages for which it holds. Each line has
-to be met by a sample of its entry, so that the lists only shrink."""
+"""Committed lists of what is known of samples: a reason, then the entries and the messages for
+which it holds. Each line has to be met by a sample of its entry, so that the lists only shrink."""
 import os
 import re
 
@@ -25,7 +25,8 @@ class Listed:
                 if line.endswith(":"):
                     reason = line[:-1]
                 elif reason is None or ": " not in line:
-                    raise ValueError(f"{name}: expected a reason before '{line}', and ENTRY: MESSAGE")
+                    raise ValueError(
+                        f"{name}: expected a reason before '{line}', and ENTRY: MESSAGE")
                 else:
                     entry, _, part = line.partition(": ")
                     self.lines.append((entry, part, reason))

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""PyTorch's own database of operators (op_db) and layers (module_db) over dlc: its samples, extreme values and the inputs that
-it refuses, against PyTorch in double precision; and functions of torchvision that choose boxes.
+"""PyTorch's own database of operators (op_db) and layers (module_db) over dlc: its samples, extreme
+values and the inputs that it refuses, against PyTorch in double precision; and functions of
+torchvision that choose boxes.
 
-    run_opinfo.py                 the entries of the commit's turn, one in TURNS of all: on the CPU, some on the interpreter and
-                                  on the emulated GPU, too
+    run_opinfo.py                 the entries of the commit's turn, one in TURNS of all: on the CPU,
+                                  some on the interpreter and on the emulated GPU, too
     run_opinfo.py --all           all of them
-    run_opinfo.py --only OP       those of one operator or layer, as op_db, or dlc, names it; may be repeated
-    run_opinfo.py --device cpu|cuda-emu|reference      every sample on this one alone; may be repeated
+    run_opinfo.py --only OP       those of one operator or layer, as op_db, or dlc, names it; may be
+                                  repeated
+    run_opinfo.py --device cpu|cuda-emu|reference      every sample on this one alone; may be
+                                                       repeated
     run_opinfo.py --seed N        other samples
 
 The last line is "N passed, N failed"."""
@@ -45,7 +48,8 @@ class Judge:
         voices = {"cpu": Cpu, "cuda-emu": Cuda, "reference": Reference}
         self.cases, self.is_whole = cases, is_whole
         self.devices = [(name, voices[name](), step) for name, step in devices.items()]
-        self.refused, self.accepted, self.excused = map(Listed, ("refused.txt", "accepted.txt", "excused.txt"))
+        self.refused, self.accepted, self.excused = map(
+            Listed, ("refused.txt", "accepted.txt", "excused.txt"))
         self.passed = collections.Counter()
 
     def known_refusals(self, refused):
@@ -58,13 +62,17 @@ class Judge:
                     raise Failure(f"is refused: {message}")
 
     def judge(self, entry, cases, errors):
-        """Runs the cases; returns what is left to do with their results. Runs beside other entries."""
+        """Runs the cases; returns what is left to do with their results. Runs beside other entries.
+        """
         from batch import divided, run
         taken, refused = divided(cases)
         accepted, correctly = divided(errors)
         done = []
         for name, voice, step in self.devices:
-            chosen = [case for number, case in enumerate(taken) if number % step == 0 and self.runs_on(case, name)]
+            chosen = [
+                case for number, case in enumerate(taken)
+                if number % step == 0 and self.runs_on(case, name)
+            ]
             for first in range(0, len(chosen), BATCH):
                 part = chosen[first:first + BATCH]
                 done += [(name, case, values) for case, values in zip(part, run(part, voice))]
@@ -90,7 +98,8 @@ class Judge:
                 self.cases.leave_out(1, f"accepted: {reason}")
                 continue
             with self.cases.case(case.name):
-                raise Failure(f"is taken, though PyTorch says: {case.expects}\n{model_text([case])[0]}")
+                raise Failure(
+                    f"is taken, though PyTorch says: {case.expects}\n{model_text([case])[0]}")
         for device, case, values in done:
             problem = mismatch(case, values)
             reason = problem and self.excused.reason(entry, f"{case.dtype} {case.call} {problem}")
@@ -99,14 +108,16 @@ class Judge:
                 continue
             with self.cases.case(f"{case.name} on {device}"):
                 if problem:
-                    raise Failure(f"{problem}\n{model_text([case])[0]}inputs {describe(case.inputs)}")
+                    raise Failure(
+                        f"{problem}\n{model_text([case])[0]}inputs {describe(case.inputs)}")
             self.passed[entry] += not problem
 
     def finish(self, entries):
         """Each entry was judged, and each line of the lists about them is met."""
         for entry in sorted(entries):
             with self.cases.case(f"{entry} is judged"):
-                if not self.passed[entry] and entry not in UNJUDGED and not any(line[0] == entry for line in self.refused.lines):
+                if not self.passed[entry] and entry not in UNJUDGED and not any(
+                        line[0] == entry for line in self.refused.lines):
                     raise Failure("no sample of it ran")
         if not self.is_whole:
             return
@@ -129,7 +140,8 @@ def census(op_db, module_db, functions, layers):
     print(f"{len(functions & named)} of {len(functions)} functions of dlc have entries in op_db; without: "
           f"{', '.join(sorted(functions - named))}")
     print(f"{len(lacking)} entries of op_db are functions that dlc lacks: {', '.join(lacking)}")
-    without = sorted(info.name.split(".")[-1] for info in module_db if info.name.split(".")[-1] not in layers)
+    without = sorted(
+        info.name.split(".")[-1] for info in module_db if info.name.split(".")[-1] not in layers)
     print(f"{len(without)} layers of module_db that dlc lacks: {', '.join(without)}")
     return [(name_of(op), op) for op in op_db if is_spelled(op, functions)]
 
@@ -145,7 +157,8 @@ def main():
     try:
         import expecttest  # noqa: F401  which the database imports
     except ImportError:
-        cases.leave_out(1, "PyTorch's database needs the package expecttest: tools/scripts/setup --tests")
+        cases.leave_out(
+            1, "PyTorch's database needs the package expecttest: tools/scripts/setup --tests")
         return cases.finish()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
@@ -161,10 +174,16 @@ def main():
     entries += [(info.name, info) for info in module_db if info.name.split(".")[-1] in known_layers]
     entries += [(name, None) for name in vision.names()]
     if options.only:
-        entries = [(name, op) for name, op in entries if {name, name.split("/")[0], name.split("/")[0].split(".")[-1],
-                   *(functions_of(op, functions) if hasattr(op, "aliases") else [])} & set(options.only)]
+        entries = [(name, op) for name, op in entries if {
+            name,
+            name.split("/")[0],
+            name.split("/")[0].split(".")[-1], *(
+                functions_of(op, functions) if hasattr(op, "aliases") else [])
+        } & set(options.only)]
     elif not options.all:
-        cases.leave_out(len(entries) - len(entries[TURN % TURNS::TURNS]), "entries of another commit's turn: --all takes them")
+        cases.leave_out(
+            len(entries) - len(entries[TURN % TURNS::TURNS]),
+            "entries of another commit's turn: --all takes them")
         entries = entries[TURN % TURNS::TURNS]
     devices = dict.fromkeys(options.device, 1) if options.device else DEVICES
     judge = Judge(cases, devices, options.seed == 0 and "cpu" in devices)

@@ -1,11 +1,12 @@
-"""The cases of an entry of op_db: its own samples, extreme values for functions of each element and for reductions, and inputs
-that PyTorch refuses."""
+"""The cases of an entry of op_db: its own samples, extreme values for functions of each element and
+for reductions, and inputs that PyTorch refuses."""
 import random
 import zlib
 
 import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import BinaryUfuncInfo, SampleInput, UnaryUfuncInfo
+from torch.testing._internal.common_methods_invocations import (BinaryUfuncInfo, SampleInput,
+                                                                UnaryUfuncInfo)
 
 import extremes
 from case import NAMES, Skipped
@@ -13,11 +14,16 @@ from expected import results_of
 from spelling import name_of, spelled_case
 
 # How many samples of each dtype, spread over those that there are.
-COUNTS = {torch.float32: 12, torch.float16: 4, torch.bfloat16: 3, torch.int64: 6, torch.int32: 4, torch.bool: 4,
-          torch.uint8: 3}
+COUNTS = {
+    torch.float32: 12, torch.float16: 4, torch.bfloat16: 3, torch.int64: 6, torch.int32: 4,
+    torch.bool: 4, torch.uint8: 3
+}
 LARGEST = 1 << 16  # elements of an input
 # Conversions that C leaves undefined outside of the range of the integers.
-INTEGERS = {"byte": torch.uint8, "char": torch.int8, "short": torch.int16, "int": torch.int32, "long": torch.int64}
+INTEGERS = {
+    "byte": torch.uint8, "char": torch.int8, "short": torch.int16, "int": torch.int32,
+    "long": torch.int64
+}
 
 
 def spread(items, count):
@@ -48,7 +54,8 @@ def within(x, dtype):
     limits = torch.iinfo(dtype)
     if not x.is_floating_point():
         return x
-    return torch.nan_to_num(x.double(), posinf=0, neginf=0).clamp(limits.min / 2, limits.max / 2).to(x.dtype)
+    return torch.nan_to_num(x.double(), posinf=0, neginf=0).clamp(limits.min / 2,
+                                                                  limits.max / 2).to(x.dtype)
 
 
 class Samples:
@@ -69,22 +76,26 @@ class Samples:
                     if not any(result.bound for result in found.results):
                         break
                 found.results, found.is_tuple = results_of(
-                    op.op, sample, dtype, found.entry, count, isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo)))
+                    op.op, sample, dtype, found.entry, count,
+                    isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo)))
             return [found]
         except Skipped as skipped:
-            self.leave_out(f"samples with {skipped}" if "PyTorch" not in str(skipped) else f"samples for which {skipped}")
+            self.leave_out(f"samples with {skipped}" if "PyTorch" not in
+                           str(skipped) else f"samples for which {skipped}")
             return []
 
     def own(self, op):
         cases = []
         for dtype, count in COUNTS.items():
-            if dtype not in op.dtypes and not (dtype == torch.float16 and torch.float32 in op.dtypes):
+            if dtype not in op.dtypes and not (dtype == torch.float16
+                                               and torch.float32 in op.dtypes):
                 continue
             seed(name_of(op), self.seed_number)
             try:
                 found = list(op.sample_inputs("cpu", dtype, requires_grad=False))
             except Exception as error:
-                self.leave_out(f"dtypes whose samples PyTorch does not make ({type(error).__name__})")
+                self.leave_out(
+                    f"dtypes whose samples PyTorch does not make ({type(error).__name__})")
                 continue
             found = [sample for sample in found if size_of([sample.input, *sample.args]) <= LARGEST]
             for form, sample in enumerate(spread(found, count)):
@@ -97,7 +108,8 @@ class Samples:
             made = extremes.unary(op.name)
         elif isinstance(op, BinaryUfuncInfo):
             made = extremes.binary(name_of(op))
-        elif op.name in extremes.REDUCTIONS and op.variant_test_name in ("", "reduction_no_dim", "reduction_with_dim"):
+        elif op.name in extremes.REDUCTIONS and op.variant_test_name in ("", "reduction_no_dim",
+                                                                         "reduction_with_dim"):
             made = extremes.reductions(op.name)
         cases = []
         for form, (x, positional, named) in enumerate(made):

@@ -1,4 +1,5 @@
-"""Writes samples of PyTorch's database as calls in dlc's language: as functions, methods and operators in turn."""
+"""Writes samples of PyTorch's database as calls in dlc's language: as functions, methods and
+operators in turn."""
 import math
 
 import torch
@@ -17,10 +18,16 @@ PROPERTIES = {"T", "mT", "H", "mH"}
 # Arguments about memory and gradients, which change no result.
 IGNORED = {"device", "requires_grad", "pin_memory", "memory_format"}
 # Functions that draw random numbers in training, and whether they train if nothing says so.
-RANDOM = {"dropout": True, "dropout2d": True, "dropout3d": True, "alpha_dropout": False, "feature_alpha_dropout": False, "rrelu": False}
-# Functions that always draw random numbers, which have no values to judge: test/numeric/rows/library/random.py has their rows.
-DRAWING = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "rand", "rand_like", "randint",
-           "randint_like", "randn", "randn_like", "randperm"}
+RANDOM = {
+    "dropout": True, "dropout2d": True, "dropout3d": True, "alpha_dropout": False,
+    "feature_alpha_dropout": False, "rrelu": False
+}
+# Functions that always draw random numbers, which have no values to judge:
+# test/numeric/rows/library/random.py has their rows.
+DRAWING = {
+    "bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm"
+}
 # Namespaces whose functions are others than those of torch by the same name.
 OTHER_NAMESPACES = ("masked.", "fft.", "sparse.", "_refs.", "signal.")
 

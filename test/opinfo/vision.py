@@ -1,4 +1,5 @@
-"""Functions of torchvision.ops whose results are as many as the data say. PyTorch's database lacks them, and so do numeric rows."""
+"""Functions of torchvision.ops whose results are as many as the data say. PyTorch's database lacks
+them, and so do numeric rows."""
 import dataclasses
 from typing import Callable
 
@@ -12,9 +13,11 @@ from samples import seed
 
 
 def batched_nms(boxes, scores, groups, threshold):
-    """By definition: torchvision may shift the groups instead, which lets boxes below 0 meet those of other groups."""
+    """By definition: torchvision may shift the groups instead, which lets boxes below 0 meet those
+    of other groups."""
     kept = [(groups == group).nonzero()[:, 0] for group in groups.unique()]
-    kept = torch.cat([places[ops.nms(boxes[places], scores[places], threshold)] for places in kept] or [groups])
+    kept = torch.cat([places[ops.nms(boxes[places], scores[places], threshold)] for places in kept]
+                     or [groups])
     return kept[scores[kept].argsort(descending=True)]
 
 
@@ -29,10 +32,15 @@ class Entry:
 
 ENTRIES = [
     Entry("nms", "nms(@0, @1, 0.3)", lambda boxes, scores: ops.nms(boxes, scores, 0.3), True),
-    Entry("batched_nms", "batched_nms(@0, @1, @2, 0.3)", lambda boxes, scores, groups: batched_nms(boxes, scores, groups, 0.3), True, 3),
-    Entry("batched_nms", "batched_nms(@0, @1, @2, 0.1)", lambda boxes, scores, groups: batched_nms(boxes, scores, groups, 0.1), True, 1),
-    Entry("remove_small_boxes", "remove_small_boxes(@0, 3)", lambda boxes: ops.remove_small_boxes(boxes, 3)),
-    Entry("remove_small_boxes", "remove_small_boxes(@0, 9.0)", lambda boxes: ops.remove_small_boxes(boxes, 9.0))]
+    Entry("batched_nms", "batched_nms(@0, @1, @2, 0.3)",
+          lambda boxes, scores, groups: batched_nms(boxes, scores, groups, 0.3), True, 3),
+    Entry("batched_nms", "batched_nms(@0, @1, @2, 0.1)",
+          lambda boxes, scores, groups: batched_nms(boxes, scores, groups, 0.1), True, 1),
+    Entry("remove_small_boxes", "remove_small_boxes(@0, 3)",
+          lambda boxes: ops.remove_small_boxes(boxes, 3)),
+    Entry("remove_small_boxes", "remove_small_boxes(@0, 9.0)",
+          lambda boxes: ops.remove_small_boxes(boxes, 9.0))
+]
 
 
 def names():

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A package cut off at every length and flipped at every byte is refused with a sentence, or still gives the right bits;
-it never crashes.
+"""A package cut off at every length and flipped at every byte is refused with a sentence, or still
+gives the right bits; it never crashes.
 
-The damage is done in worker processes, each with a stretch of the file: a crash shows as a worker that died."""
+The damage is done in worker processes, each with a stretch of the file: a crash shows as a worker
+that died."""
 import multiprocessing
 import multiprocessing.pool
 import os
@@ -33,21 +34,31 @@ def make_package():
 
     def normal(*shape):
         return random.standard_normal(shape).astype(np.float32)
-    safetensors.save(os.path.join(OUT, "small.safetensors"), {
-        "conv.weight": normal(2, 1, 3, 3), "bn.weight": normal(2), "bn.bias": normal(2), "bn.running_mean": normal(2),
-        "bn.running_var": np.abs(normal(2)) + np.float32(0.5), "fc.weight": normal(3, 8), "fc.bias": normal(3)})
+    safetensors.save(
+        os.path.join(OUT, "small.safetensors"), {
+            "conv.weight": normal(2, 1, 3, 3), "bn.weight": normal(2), "bn.bias": normal(2),
+            "bn.running_mean": normal(2), "bn.running_var": np.abs(normal(2)) + np.float32(0.5),
+            "fc.weight": normal(3, 8), "fc.bias": normal(3)
+        })
     path = os.path.join(OUT, "small.bin")
-    subprocess.run([os.path.join(BUILD, "bin", "dlc"), "compile", os.path.join(HERE, "small.dl"), "-o", path,
-                    "--weights", os.path.join(OUT, "small.safetensors")], check=True)
+    subprocess.run([
+        os.path.join(BUILD, "bin", "dlc"), "compile",
+        os.path.join(HERE, "small.dl"), "-o", path, "--weights",
+        os.path.join(OUT, "small.safetensors")
+    ], check=True)
     return np.fromfile(path, np.uint8)
 
 
 def judge(runtime, package, data, expected, what):
     status, sentence, output = runtime.run(package, data, SHAPE)
     if status == 0:
-        return [] if output.tobytes() == expected else [f"{what}: accepted, and the result is wrong"]
+        return [] if output.tobytes() == expected else [
+            f"{what}: accepted, and the result is wrong"
+        ]
     if status not in REFUSALS or not sentence:
-        return [f"{what}: status {status}, '{sentence}'; expected a refusal of the file (3 or 6) with a sentence"]
+        return [
+            f"{what}: status {status}, '{sentence}'; expected a refusal of the file (3 or 6) with a sentence"
+        ]
     return []
 
 
@@ -64,7 +75,8 @@ def stretch(kind, begin, end, package, data, expected, results):
             for bits in (0x01, 0x80, 0xFF):
                 damaged = package.copy()
                 damaged[offset] ^= bits
-                problems += judge(runtime, damaged, data, expected, f"byte {offset} xor {bits:#04x}")
+                problems += judge(runtime, damaged, data, expected,
+                                  f"byte {offset} xor {bits:#04x}")
     results.put(problems[:20])  # a pipe holds so much while nobody reads
 
 

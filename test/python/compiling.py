@@ -30,7 +30,8 @@ class Net(torch.nn.Module):
 
 
 def close(actual, expected):
-    if type(actual) is not type(expected) or not torch.allclose(actual, expected, rtol=1e-5, atol=1e-6):
+    if type(actual) is not type(expected) or not torch.allclose(actual, expected, rtol=1e-5,
+                                                                atol=1e-6):
         raise Failure(f"{actual}, expected {expected}")
 
 
@@ -79,7 +80,10 @@ def test_torch():
     expect((str(model.inputs[0]), net.training), ("x: f32[3,8]", True))
     close(model(x), expected)
     for example in ((x, torch.ones(4)), {"x": x, "scale": torch.ones(4)}):
-        close(dlc.compile(net, example, device="cpu", outputs=["y"]).run({"x": x, "scale": torch.full((4,), 2.0)})["y"], expected * 2)
+        close(
+            dlc.compile(net, example, device="cpu",
+                        outputs=["y"]).run({"x": x, "scale": torch.full((4, ), 2.0)})["y"],
+            expected * 2)
     free = dlc.compile(net, x, device="cpu", dynamic={"x": {0: "N"}})
     expect(str(free.inputs[0]), "x: f32[N,8]")
     close(free(x[:2]), expected[:2])
@@ -109,15 +113,19 @@ def test_errors():
         except dlc.CompileError as error:
             said = str(error)
             expect(error.code, dlc.Code.MODEL)
-        for part in (f"{path}:4:9: error: unknown function or layer 'rleu'; did you mean 'relu'?", f"{path}:5:9: error: unknown function or layer 'nosuch'"):
+        for part in (f"{path}:4:9: error: unknown function or layer 'rleu'; did you mean 'relu'?",
+                     f"{path}:5:9: error: unknown function or layer 'nosuch'"):
             expect((part, part in said), (part, True))
     try:
         dlc.compile(Proto(onnx_model([node("NoSuchOp", "x", "y")], [value("x", dims=(2, 8))])))
     except dlc.CompileError as error:
-        expect((str(error).startswith("error: Relu network: "), "dlc-" in str(error)), (True, False))
+        expect((str(error).startswith("error: Relu network: "), "dlc-" in str(error)),
+               (True, False))
     else:
         raise Failure("an unknown op was compiled")
-    with refused("cannot compile a int; expected the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, a torch.nn.Module or a keras.Model"):
+    with refused(
+            "cannot compile a int; expected the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, a torch.nn.Module or a keras.Model"
+    ):
         dlc.compile(3)
     with refused("shapes: expected shapes by name, as in {'x': (8, 3, 224, 224)}, got a tuple"):
         compiled(AFFINE, shapes=(3, 8))
@@ -131,17 +139,25 @@ def test_errors():
 
 def test_options():
     expect(str(compiled(AFFINE, shapes={"x": (3, 8)}).inputs[0]), "x: f32[3,8]")
-    expect(compiled(AFFINE, min_shapes={"x": (2, 8)}, max_shapes={"x": (5, 8)}).inputs[0].max_shape, (5, 8))
+    expect(
+        compiled(AFFINE, min_shapes={"x": (2, 8)}, max_shapes={"x": (5, 8)}).inputs[0].max_shape,
+        (5, 8))
     expect(compiled(AFFINE, io="f16", precision="f16").inputs[0].dtype, "f16")
     text = "dl 1\nmodel Fc {\n  fc: Linear(8, 4)\n  forward(x: f32[3,8]) -> (y: f32[3,4]) { y = fc(x) }\n}\n"
     weights = {"fc.weight": np.ones((4, 8), np.float32), "fc.bias": np.zeros(4, np.float32)}
     expect_array(compiled(text, weights=weights)(X), X.sum(1, keepdims=True).repeat(4, 1))
-    wide = compiled(text.replace("8", "64"), weights={"fc.weight": np.ones((4, 64), np.float32), "fc.bias": np.zeros(4, np.float32)},
-                    quantize="int8", calib={"x": np.ones((3, 64), np.float32)}, target=["cpu"])
+    wide = compiled(
+        text.replace("8", "64"),
+        weights={"fc.weight": np.ones((4, 64), np.float32), "fc.bias": np.zeros(4, np.float32)},
+        quantize="int8", calib={"x": np.ones((3, 64), np.float32)}, target=["cpu"])
     expect_array(wide(np.ones((3, 64), np.float32)), np.full((3, 4), 64, np.float32))
     compiled(text, weights=weights, precision="f16", keep_f32="fc")
-    reshape = onnx_model([node("Reshape", "x, shape", "y")], [value("x", dims=(3, 8)), value("shape", "i64", dims=(2,))])
-    expect_array(dlc.compile(reshape, device="cpu", const_inputs={"shape": np.array([8, 3])})(X), X.reshape(8, 3))
+    reshape = onnx_model(
+        [node("Reshape", "x, shape", "y")],
+        [value("x", dims=(3, 8)), value("shape", "i64", dims=(2, ))])
+    expect_array(
+        dlc.compile(reshape, device="cpu", const_inputs={"shape": np.array([8, 3])})(X),
+        X.reshape(8, 3))
 
 
 @contextlib.contextmanager
@@ -156,13 +172,15 @@ def environment(**variables):
 
 
 def test_no_compiler():
-    with environment(DLC_TOOL="/no/such/dlc"), refused("cannot start the compiler '/no/such/dlc': No such file or directory", dlc.Code.DEVICE):
+    with environment(DLC_TOOL="/no/such/dlc"), refused(
+            "cannot start the compiler '/no/such/dlc': No such file or directory", dlc.Code.DEVICE):
         compiled(AFFINE)
     extension = dlc.compiler._runtime
     dlc.compiler._runtime = types.SimpleNamespace(__file__="/no/such/dlc/_runtime.so")
     try:
         with environment(DLC_TOOL="", PATH="/no/such"):
-            with refused("this dlc has no compiler: install the wheel, or name a dlc in DLC_TOOL", dlc.Code.UNSUPPORTED):
+            with refused("this dlc has no compiler: install the wheel, or name a dlc in DLC_TOOL",
+                         dlc.Code.UNSUPPORTED):
                 compiled(AFFINE)
     finally:
         dlc.compiler._runtime = extension
@@ -174,12 +192,14 @@ def test_compiler_that_dies():
         with open(tool, "w", encoding="utf-8") as out:
             out.write("#!/bin/sh\necho some words >&2\nkill -KILL $$\n")
         os.chmod(tool, 0o755)
-        with environment(DLC_TOOL=tool), refused("some words\n\nthe compiler was ended by SIGKILL", dlc.Code.INTERNAL, dlc.CompileError):
+        with environment(DLC_TOOL=tool), refused("some words\n\nthe compiler was ended by SIGKILL",
+                                                 dlc.Code.INTERNAL, dlc.CompileError):
             compiled(AFFINE)
 
 
 def test_remarks():
-    """What the compiler says where it goes well is a warning at the line that called dlc.compile."""
+    """What the compiler says where it goes well is a warning at the line that called dlc.compile.
+    """
     with tempfile.TemporaryDirectory() as folder:
         tool, path = os.path.join(folder, "dlc"), os.path.join(folder, "affine.dl")
         with open(tool, "w", encoding="utf-8") as out:
@@ -195,7 +215,8 @@ def test_remarks():
 
 
 def test_plans():
-    """A file of plans is taken; what it has for no kernel is told, though the compiler is quiet otherwise."""
+    """A file of plans is taken; what it has for no kernel is told, though the compiler is quiet
+    otherwise."""
     with tempfile.TemporaryDirectory() as folder:
         path, plans = os.path.join(folder, "affine.dl"), os.path.join(folder, "affine.plans")
         with open(path, "w", encoding="utf-8") as out:
@@ -205,7 +226,8 @@ def test_plans():
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             dlc.compile(path, device="cpu", plans=plans)
-        expect([("1 of 1 plans" in str(one.message), one.category) for one in found], [(True, dlc.CompileWarning)])
+        expect([("1 of 1 plans" in str(one.message), one.category) for one in found],
+               [(True, dlc.CompileWarning)])
 
 
 def test_page():
@@ -221,12 +243,14 @@ def test_page():
         finally:
             os.chdir(before)
     with torch.no_grad():
-        if not torch.allclose(names["results"]["y"], names["net"](names["x"]), rtol=1e-3, atol=1e-4):
+        if not torch.allclose(names["results"]["y"], names["net"](names["x"]), rtol=1e-3,
+                              atol=1e-4):
             raise Failure("the page's model does not give what PyTorch gives")
 
 
 def test_stub():
-    """Type checkers see what there is: the stub of the extension has its names, and that of dlc those of __all__."""
+    """Type checkers see what there is: the stub of the extension has its names, and that of dlc
+    those of __all__."""
     import ast
 
     import dlc._runtime as extension
@@ -236,13 +260,22 @@ def test_stub():
     public = lambda names: {name for name in names if not name.startswith("_")}
     for part in stub.body:
         if isinstance(part, ast.ClassDef):
-            expect(public(vars(getattr(extension, part.name))), public(item.name for item in part.body))
-    expect(public(vars(extension)), public({part.name for part in stub.body if isinstance(part, ast.ClassDef)} | {"version"}))
+            expect(public(vars(getattr(extension, part.name))),
+                   public(item.name for item in part.body))
+    expect(
+        public(vars(extension)),
+        public({part.name for part in stub.body if isinstance(part, ast.ClassDef)} | {"version"}))
     with open(os.path.join(folder, "__init__.pyi"), encoding="utf-8") as source:
-        names = {alias.asname for part in ast.parse(source.read()).body if isinstance(part, ast.ImportFrom) for alias in part.names}
+        names = {
+            alias.asname for part in ast.parse(source.read()).body
+            if isinstance(part, ast.ImportFrom) for alias in part.names
+        }
     expect(names, set(dlc.__all__))
     expect([name for name in dlc.__all__ if not getattr(dlc, name).__doc__], [])
-    expect([name for name, part in vars(dlc.Model).items() if not name.startswith("_") and not part.__doc__], [])
+    expect([
+        name
+        for name, part in vars(dlc.Model).items() if not name.startswith("_") and not part.__doc__
+    ], [])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Kernels whose blocks wait for each other, in several contexts at once, on an emulated GPU of two multiprocessors: no block
-waits for ever, and each context gets the bits that it gets alone."""
+"""Kernels whose blocks wait for each other, in several contexts at once, on an emulated GPU of two
+multiprocessors: no block waits for ever, and each context gets the bits that it gets alone."""
 
 import sys
 import threading
@@ -46,7 +46,8 @@ def inputs(rows):
 def test_contexts_at_once():
     """Each has a stream of its own; their launches come in any order."""
     model = compiled(TEXT, weights=WEIGHTS, device="cuda", threads=0)
-    given = [[inputs(1 + (context + turn) % 4) for turn in range(ROUNDS)] for context in range(CONTEXTS)]
+    given = [[inputs(1 + (context + turn) % 4) for turn in range(ROUNDS)]
+             for context in range(CONTEXTS)]
     alone = [[model.run(one) for one in some] for some in given]
     contexts = [model.clone() for _ in range(CONTEXTS)]
     wrong, done = [], []
@@ -61,13 +62,16 @@ def test_contexts_at_once():
         except Exception as error:  # of a thread, which nobody would see
             wrong.append(f"context {number}: {error}")
 
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(CONTEXTS)]
+    threads = [
+        threading.Thread(target=work, args=(number, ), daemon=True) for number in range(CONTEXTS)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
     if wrong or len(done) != CONTEXTS:
-        raise Failure("; ".join(wrong) or f"{CONTEXTS - len(done)} contexts had not ended after {SECONDS} s")
+        raise Failure("; ".join(wrong)
+                      or f"{CONTEXTS - len(done)} contexts had not ended after {SECONDS} s")
 
 
 def test_the_values_are_right():

@@ -91,7 +91,8 @@ def test_greedy():
 
 def test_prompts():
     expected = greedy([3, 7, 2], 4)
-    for prompt in ((3, 7, 2), np.array([3, 7, 2], np.int32), np.array([[3, 7, 2]]), [np.int64(3), 7, 2]):
+    for prompt in ((3, 7, 2), np.array([3, 7, 2], np.int32), np.array([[3, 7,
+                                                                        2]]), [np.int64(3), 7, 2]):
         expect(MODEL.generate(prompt, max_tokens=4), expected)
     for one in MODEL.generate([3], max_tokens=2):
         expect(type(one), int)
@@ -132,7 +133,11 @@ def test_seeds():
     expect(drawn(top_k=1, seed=3), greedy([1], 12))
     expect(drawn(top_p=0, seed=3), greedy([1], 12))
     likely = set(np.argsort(-logits([1]))[:3].tolist())
-    expect({MODEL.generate([1], max_tokens=1, temperature=50, top_k=3, seed=seed)[0] for seed in range(40)}, likely)
+    expect(
+        {
+            MODEL.generate([1], max_tokens=1, temperature=50, top_k=3, seed=seed)[0]
+            for seed in range(40)
+        }, likely)
 
 
 SCORES = [0.5, 2, -1, 1, 0, 2.5, -3]
@@ -147,17 +152,24 @@ def test_the_command_draws_the_same():
 
 
 def test_the_candidates_are_those_of_transformers():
-    """Which tokens are left, and their probabilities, after transformers' processors in the order in which its generate applies them."""
+    """Which tokens are left, and their probabilities, after transformers' processors in the order
+    in which its generate applies them."""
     try:
         import torch
         from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
     except ImportError as error:
-        raise LeftOut(f"the processors of transformers, because {error}: tools/scripts/setup --tests") from None
+        raise LeftOut(
+            f"the processors of transformers, because {error}: tools/scripts/setup --tests"
+        ) from None
     random = np.random.default_rng(3)
     scores = {
-        "normal": random.standard_normal(50) * 3, "of one token": np.array([0.5]), "with ties": random.integers(-3, 4, 40).astype(float),
-        "all alike": np.zeros(9), "with -inf": np.where(np.arange(30) % 3, random.standard_normal(30), -np.inf),
-        "in f16": random.standard_normal(2000).astype(np.float16).astype(float), "far apart": np.array([900.0, -900, 901, 0]),
+        "normal": random.standard_normal(50) * 3,
+        "of one token": np.array([0.5]),
+        "with ties": random.integers(-3, 4, 40).astype(float),
+        "all alike": np.zeros(9),
+        "with -inf": np.where(np.arange(30) % 3, random.standard_normal(30), -np.inf),
+        "in f16": random.standard_normal(2000).astype(np.float16).astype(float),
+        "far apart": np.array([900.0, -900, 901, 0]),
     }
     for (title, logits), temperature, top_k, top_p in itertools.product(
             scores.items(), (0.25, 1.0, 3.0), (0, 1, 2, 7, 40, 5000), (0.0, 0.3, 0.9, 0.999, 1.0)):
@@ -172,17 +184,23 @@ def test_the_candidates_are_those_of_transformers():
         if top_p < 1:  # which of two that are as likely is left, transformers leaves to the sort
             expected, found, kept, wanted = map(np.sort, (expected, found, kept, wanted))
         kept = kept[kept > -np.inf]
-        if len(set(tokens.tolist())) != len(tokens) or not np.array_equal(kept, wanted) or not np.allclose(found, expected, rtol=0, atol=1e-14):
-            raise Failure(f"scores {title}, temperature {temperature}, top_k {top_k}, top_p {top_p}: {tokens} with {found}, transformers {expected}")
+        if len(set(tokens.tolist())) != len(tokens) or not np.array_equal(
+                kept, wanted) or not np.allclose(found, expected, rtol=0, atol=1e-14):
+            raise Failure(
+                f"scores {title}, temperature {temperature}, top_k {top_k}, top_p {top_p}: {tokens} with {found}, transformers {expected}"
+            )
 
 
 def test_draws_have_the_probabilities_of_the_softmax():
     draws = 20000
-    for temperature, top_k, top_p, kept in ((1, 0, 1, range(7)), (2, 0, 1, range(7)), (1, 3, 1, (5, 1, 3)), (1, 0, 0.8, (5, 1, 3))):
+    for temperature, top_k, top_p, kept in ((1, 0, 1, range(7)), (2, 0, 1, range(7)),
+                                            (1, 3, 1, (5, 1, 3)), (1, 0, 0.8, (5, 1, 3))):
         expected = np.zeros(7)
         expected[list(kept)] = np.exp(np.array(SCORES)[list(kept)] / temperature)
         expected /= expected.sum()
-        found = np.bincount([_choose(np, SCORES, temperature, top_k, top_p, 1, step) for step in range(draws)], minlength=7)
+        found = np.bincount(
+            [_choose(np, SCORES, temperature, top_k, top_p, 1, step) for step in range(draws)],
+            minlength=7)
         off = np.abs(found - draws * expected)
         if (off > 5 * np.sqrt(draws * expected * (1 - expected)) + 1e-6).any():
             raise Failure(f"{found} of {draws} draws, expected {draws * expected}")
@@ -191,8 +209,13 @@ def test_draws_have_the_probabilities_of_the_softmax():
 def test_ties():
     expect(_choose(np, [1, 3, 2, 3, 3], 0, 0, 1, 0, 0), 1)
     for top_k in (1, 2, 3):
-        expect({_choose(np, [1, 3, 2, 3, 3], 1, top_k, 1, 0, step) for step in range(100)}, {1, 3, 4})
-    expect({_choose(np, [1, 3, 2, 3, 3], 1, 0, top_p, 0, step) for step in range(100) for top_p in (0, 0.1)}, {1})
+        expect({_choose(np, [1, 3, 2, 3, 3], 1, top_k, 1, 0, step) for step in range(100)},
+               {1, 3, 4})
+    expect(
+        {
+            _choose(np, [1, 3, 2, 3, 3], 1, 0, top_p, 0, step) for step in range(100)
+            for top_p in (0, 0.1)
+        }, {1})
 
 
 def test_nan():
@@ -201,7 +224,8 @@ def test_nan():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dlc.CompileWarning)  # of the NaNs among the weights
         model = decoder(table=table)
-    sentence = "the model's logits hold NaN after token {}; dlc compare and dlc verify help to find out why"  # as `dlc generate` has it
+    # As `dlc generate` has it
+    sentence = "the model's logits hold NaN after token {}; dlc compare and dlc verify help to find out why"
     for prompt in ([1], [1, 2, 3, 2, 1]):
         with refused(sentence.format(len(prompt)), dlc.Code.ACCURACY):
             model.generate(prompt, max_tokens=1)
@@ -243,14 +267,17 @@ def test_models_without_a_cache():
 
 def test_positions_and_masks():
     """Inputs of the names that exporters give them; tokens in i32."""
-    places = ("h = embedding(ids, table)", "h = embedding(ids, table) + embedding(position_ids, flip(table, dims=[0])) * 0.0")
-    inputs = ("forward(ids: i64[1,T])", "forward(ids: i32[1,T], attention_mask: i64[1,T], position_ids: i64[1,T])")
+    places = ("h = embedding(ids, table)",
+              "h = embedding(ids, table) + embedding(position_ids, flip(table, dims=[0])) * 0.0")
+    inputs = ("forward(ids: i64[1,T])",
+              "forward(ids: i32[1,T], attention_mask: i64[1,T], position_ids: i64[1,T])")
     mask = ("logits = y @", "logits = (y * cast(attention_mask[:, :, None], f32)) @")
     model = decoder(places, inputs, mask)
     expect(model.generate([5, 1, 9, 4, 0, 2], max_tokens=5), greedy([5, 1, 9, 4, 0, 2], 5))
-    counted = decoder(inputs, ("logits = y @ transpose(table, 0, 1)",
-                               "logits = where(arange(11)[None, None, :] == position_ids[:, :, None], 1.0, 0.0) + sum(y) * 0.0"),
-                      ("attention_mask: i64[1,T], ", ""))
+    counted = decoder(inputs, (
+        "logits = y @ transpose(table, 0, 1)",
+        "logits = where(arange(11)[None, None, :] == position_ids[:, :, None], 1.0, 0.0) + sum(y) * 0.0"
+    ), ("attention_mask: i64[1,T], ", ""))
     expect(counted.generate([7, 7, 7, 7, 7], max_tokens=6), [4, 5, 6, 7, 8, 9])
 
 
@@ -260,8 +287,10 @@ def test_refused_options():
             MODEL.stream(prompt, **options)  # before the first token is asked for
 
     request("max_tokens is 0; expected 1 or more", max_tokens=0)
-    request("temperature is -1; expected a number from 0 on, where 0 takes the likeliest token", temperature=-1)
-    request("temperature is nan; expected a number from 0 on, where 0 takes the likeliest token", temperature=math.nan)
+    request("temperature is -1; expected a number from 0 on, where 0 takes the likeliest token",
+            temperature=-1)
+    request("temperature is nan; expected a number from 0 on, where 0 takes the likeliest token",
+            temperature=math.nan)
     request("top_k is -1; expected 1 or more, or 0 for all tokens", temperature=1, top_k=-1)
     request("top_p is 1.5; expected a number from 0 to 1", temperature=1, top_p=1.5)
     greedy_only = "top_k and top_p draw among likely tokens, which temperature=0 does not; expected temperature above 0"
@@ -271,8 +300,12 @@ def test_refused_options():
     request("token 11 of the prompt is none of the model's 11", [1, 11])
     request("token -1 of the prompt is none of the model's 11", [-1])
     request("the prompt has the shape (2, 1); expected the tokens of one text", [[1], [2]])
-    request("the prompt is a text, and there is no tokenizer; expected tokenizer=\"tokenizer.json\", or the numbers of tokens", "once")
-    request("the prompt has 17 tokens, and the model's cache holds 16; shorten it, or compile the model with a larger cache", [1] * 17)
+    request(
+        "the prompt is a text, and there is no tokenizer; expected tokenizer=\"tokenizer.json\", or the numbers of tokens",
+        "once")
+    request(
+        "the prompt has 17 tokens, and the model's cache holds 16; shorten it, or compile the model with a larger cache",
+        [1] * 17)
 
 
 def test_no_room_for_max_tokens():
@@ -280,7 +313,8 @@ def test_no_room_for_max_tokens():
         MODEL.generate([1, 2], max_tokens=16)
     except dlc.Error as error:
         expect(error.code, dlc.Code.USAGE)
-        for part in ("max_tokens=16 ", " a prompt of 2 tokens ", "a cache of 17 positions", "the model's holds 16; at most 15 fit"):
+        for part in ("max_tokens=16 ", " a prompt of 2 tokens ", "a cache of 17 positions",
+                     "the model's holds 16; at most 15 fit"):
             if part not in str(error):
                 raise Failure(f"{error}, expected {part!r}") from None
     else:
@@ -295,9 +329,12 @@ def test_refused_models():
     request("the model takes (ids: i64[1,T], other: i64[1,T]); expected one input of tokens, i64[1,T], beside attention_mask and "
             "position_ids", ("forward(ids: i64[1,T])", "forward(ids: i64[1,T], other: i64[1,T])"),
             ("embedding(ids, table)", "embedding(ids + other, table)"))
-    request("the model takes ids: i64[1,T]; generation needs runs of one text and one token", ("T = 1..4", "T = 2..4"))
-    request("the model gives a, b, and none is called 'logits'", ("(logits: f32[1,T,11])", "(a: f32[1,T,11], b: f32[1,T,11])"),
-            ("    logits = y @ transpose(table, 0, 1)", "    a = y @ transpose(table, 0, 1)\n    b = a + 1.0"))
+    request("the model takes ids: i64[1,T]; generation needs runs of one text and one token",
+            ("T = 1..4", "T = 2..4"))
+    request("the model gives a, b, and none is called 'logits'",
+            ("(logits: f32[1,T,11])", "(a: f32[1,T,11], b: f32[1,T,11])"),
+            ("    logits = y @ transpose(table, 0, 1)",
+             "    a = y @ transpose(table, 0, 1)\n    b = a + 1.0"))
 
 
 class Letters:
@@ -331,7 +368,8 @@ def test_a_character_of_several_tokens():
     made = greedy([2, 0, 3], 7)
     whole = Pairs().decode(made[:6])
     expect(list(MODEL.stream("cad", max_tokens=6, tokenizer=Pairs())), list(whole))
-    expect(list(MODEL.stream("cad", max_tokens=7, tokenizer=Pairs())), [*whole, "\ufffd"])  # which never became complete
+    expect(list(MODEL.stream("cad", max_tokens=7, tokenizer=Pairs())),
+           [*whole, "\ufffd"])  # which never became complete
 
 
 def test_tokenizers():
@@ -340,12 +378,15 @@ def test_tokenizers():
         try:
             import tokenizers
         except ImportError:
-            with refused(f"tokenizer='{path}' needs the package tokenizers; install it, or pass the prompt as numbers"):
+            with refused(
+                    f"tokenizer='{path}' needs the package tokenizers; install it, or pass the prompt as numbers"
+            ):
                 MODEL.stream("c a d", tokenizer=path)
             raise LeftOut("no tokenizers: tools/scripts/setup --tests") from None
         with refused(f"there is no tokenizer '{path}'; expected a tokenizer.json"):
             MODEL.stream("c a d", tokenizer=path)
-        words = tokenizers.Tokenizer(tokenizers.models.WordLevel({chr(ord("a") + i): i for i in range(SIZE)}, unk_token="a"))
+        words = tokenizers.Tokenizer(
+            tokenizers.models.WordLevel({chr(ord("a") + i): i for i in range(SIZE)}, unk_token="a"))
         words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
         words.save(path)
         text = " ".join(Letters().decode(greedy([2, 0, 3], 6)))
@@ -357,14 +398,17 @@ def test_tokenizers():
         try:
             MODEL.stream("c a d", tokenizer=path)
         except dlc.Error as error:
-            expect((error.code, str(error).startswith(f"'{path}' is no tokenizer.json: ")), (dlc.Code.USAGE, True))
+            expect((error.code, str(error).startswith(f"'{path}' is no tokenizer.json: ")),
+                   (dlc.Code.USAGE, True))
         else:
             raise Failure("nothing was raised")
 
 
 def test_tokens_that_end_a_text():
-    """Those of a tokenizer.json, whose names are the ones that the tool knows; `stop` takes their place."""
-    told = subprocess.run([os.path.join(BUILD, "bin", "dlc"), "generate", "--help"], capture_output=True, encoding="utf-8", check=True).stdout
+    """Those of a tokenizer.json, whose names are the ones that the tool knows; `stop` takes their
+    place."""
+    told = subprocess.run([os.path.join(BUILD, "bin", "dlc"), "generate", "--help"],
+                          capture_output=True, encoding="utf-8", check=True).stdout
     expect(", ".join(_END_TOKENS) in " ".join(told.split()), True)
     try:
         import tokenizers
@@ -378,8 +422,10 @@ def test_tokens_that_end_a_text():
         tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token=name))
         (tokenizer.add_special_tokens if special else tokenizer.add_tokens)([name])
         count = made.index(end) if ends else len(made)
-        expect(MODEL.generate([2, 0, 3], tokenizer=tokenizer, **options), tokenizer.decode(made[:count]))
-        expect(MODEL.generate([2, 0, 3], tokenizer=tokenizer, stop=(), **options), tokenizer.decode(made))
+        expect(MODEL.generate([2, 0, 3], tokenizer=tokenizer, **options),
+               tokenizer.decode(made[:count]))
+        expect(MODEL.generate([2, 0, 3], tokenizer=tokenizer, stop=(), **options),
+               tokenizer.decode(made))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Models on the emulated GPU: arrays in its memory and in that of the CPU, streams, processes that are forked."""
+"""Models on the emulated GPU: arrays in its memory and in that of the CPU, streams, processes that
+are forked."""
 import ctypes
 import multiprocessing
 import os
@@ -20,14 +21,17 @@ def driver(name, *arguments):
 
 class DLTensor(ctypes.Structure):
     """DLManagedTensor of DLPack, as one structure."""
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64), ("manager_ctx", ctypes.c_void_p),
-                ("deleter", ctypes.c_void_p)]
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32),
+                ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+                ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
 class GpuArray:
-    """f32 in the emulated GPU's memory, handed over by DLPack. Its namespace makes others, as CuPy's does."""
+    """f32 in the emulated GPU's memory, handed over by DLPack. Its namespace makes others, as
+    CuPy's does."""
     float32 = "float32"
     streams = []
 
@@ -37,12 +41,14 @@ class GpuArray:
         driver("cuMemAlloc_v2", ctypes.byref(self.address), ctypes.c_size_t(max(self.size, 1)))
 
     def set(self, array):
-        driver("cuMemcpyHtoD_v2", self.address, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(self.size))
+        driver("cuMemcpyHtoD_v2", self.address, ctypes.c_void_p(array.ctypes.data),
+               ctypes.c_size_t(self.size))
         return self
 
     def get(self):
         found = np.empty(self.shape, np.float32)
-        driver("cuMemcpyDtoH_v2", ctypes.c_void_p(found.ctypes.data), self.address, ctypes.c_size_t(self.size))
+        driver("cuMemcpyDtoH_v2", ctypes.c_void_p(found.ctypes.data), self.address,
+               ctypes.c_size_t(self.size))
         return found
 
     @classmethod
@@ -59,9 +65,11 @@ class GpuArray:
     def __dlpack__(self, stream=None, **options):
         self.streams.append(stream)
         dims = (ctypes.c_int64 * max(len(self.shape), 1))(*self.shape)
-        self.held = DLTensor(self.address.value, 2, self.ordinal, len(self.shape), 2, 32, 1, dims, None, 0, None, None)
+        self.held = DLTensor(self.address.value, 2, self.ordinal, len(self.shape), 2, 32, 1, dims,
+                             None, 0, None, None)
         ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
-        return ctypes.pythonapi.PyCapsule_New(ctypes.c_void_p(ctypes.addressof(self.held)), b"dltensor", None)
+        return ctypes.pythonapi.PyCapsule_New(ctypes.c_void_p(ctypes.addressof(self.held)),
+                                              b"dltensor", None)
 
 
 def new_stream():
@@ -97,7 +105,9 @@ def test_memory_of_the_gpu():
 def test_bad_places():
     stream = new_stream()
     x = GpuArray(X.shape).set(X)
-    with refused("input 'x' is in GPU memory, and its framework must be told in which stream the model reads it; load the model with stream="):
+    with refused(
+            "input 'x' is in GPU memory, and its framework must be told in which stream the model reads it; load the model with stream="
+    ):
         model_on_gpu()(x)
     far = GpuArray(X.shape, ordinal=1)
     with refused("input 'x' is on cuda:1, and the model runs on cuda:0"):
@@ -106,7 +116,9 @@ def test_bad_places():
     try:
         model(x)
     except dlc.Error as error:
-        expect((error.code, str(error).startswith("input 'x': its data is in GPU memory, and the context runs on cpu (")), (dlc.Code.USAGE, True))
+        expect((error.code, str(error).startswith(
+            "input 'x': its data is in GPU memory, and the context runs on cpu (")),
+               (dlc.Code.USAGE, True))
     else:
         raise Failure("a model of the CPU took an array in GPU memory")
 
@@ -117,8 +129,9 @@ class WithoutNamespace(GpuArray):
 
 def test_no_allocator():
     x = WithoutNamespace(X.shape).set(X)
-    with refused("output 'y': the framework of the first input cannot be asked for GPU memory; give the model an array for each output",
-                 dlc.Code.UNSUPPORTED):
+    with refused(
+            "output 'y': the framework of the first input cannot be asked for GPU memory; give the model an array for each output",
+            dlc.Code.UNSUPPORTED):
         model_on_gpu(stream=new_stream())(x)
 
 
@@ -161,7 +174,8 @@ def test_fork():
     if not receive.poll(60):
         child.kill()
         raise Failure("the child does not answer")
-    expect(receive.recv(), ("CUDA device 0 was opened before this process was forked, and CUDA does not work in the child: start it by exec "
+    expect(receive.recv(),
+           ("CUDA device 0 was opened before this process was forked, and CUDA does not work in the child: start it by exec "
                             "or spawn, or fork before the first context is created", 2))
     child.join()
     expect_array(model(X), X * 2 + 1)

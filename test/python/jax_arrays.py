@@ -22,11 +22,13 @@ def test_jax():
 
 
 def test_every_dtype():
-    for dtype, name in (("f64", "float64"), ("f32", "float32"), ("f16", "float16"), ("bf16", "bfloat16"), ("i64", "int64"), ("i32", "int32"),
-                        ("i16", "int16"), ("i8", "int8"), ("u8", "uint8"), ("bool", "bool")):
+    for dtype, name in (("f64", "float64"), ("f32", "float32"), ("f16", "float16"),
+                        ("bf16", "bfloat16"), ("i64", "int64"), ("i32", "int32"), ("i16", "int16"),
+                        ("i8", "int8"), ("u8", "uint8"), ("bool", "bool")):
         x = jnp.array([[0, 1, 1], [1, 0, 1]]).astype(name)
         found = compiled(same(dtype))(x)
-        expect((str(found.dtype), np.array_equal(np.asarray(found), np.asarray(x)[::-1])), (name, True))
+        expect((str(found.dtype), np.array_equal(np.asarray(found),
+                                                 np.asarray(x)[::-1])), (name, True))
 
 
 def test_result_lives():

@@ -8,7 +8,11 @@ import warnings
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(TEST)
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
-sys.path[:0] = [os.path.join(BUILD, "python"), os.path.join(TEST, "conformance"), os.path.join(TEST, "frontend", "onnx", "Inputs")]
+sys.path[:0] = [
+    os.path.join(BUILD, "python"),
+    os.path.join(TEST, "conformance"),
+    os.path.join(TEST, "frontend", "onnx", "Inputs")
+]
 import dlc  # noqa: E402
 from cases import Cases, Failure  # noqa: E402
 
@@ -68,7 +72,10 @@ model Broken {
 """
 DTYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool")
 #: Of NumPy; u16 holds the bits of bf16 where there is no ml_dtypes.
-NUMPY = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "u8": "u1", "bool": "?"}
+NUMPY = {
+    "f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i64": "i8", "i32": "i4", "i16": "i2",
+    "i8": "i1", "u8": "u1", "bool": "?"
+}
 
 
 def same(dtype):
@@ -127,7 +134,8 @@ def warned(sentence, kind=dlc.CopyWarning):
 
 
 def run(module):
-    """Runs the functions of a test file whose names begin with test_; the exit status. One that cannot run here raises LeftOut."""
+    """Runs the functions of a test file whose names begin with test_; the exit status. One that
+    cannot run here raises LeftOut."""
     cases = Cases()
     for name, function in list(vars(module).items()):
         if name.startswith("test_"):

@@ -1,4 +1,5 @@
-"""Models over NumPy's arrays: what they take without a copy, what they copy, what they refuse; states, threads, processes."""
+"""Models over NumPy's arrays: what they take without a copy, what they copy, what they refuse;
+states, threads, processes."""
 import array
 import gc
 import multiprocessing
@@ -9,8 +10,8 @@ import time
 
 import numpy as np
 
-from models import (AFFINE, COUNTED, DTYPES, FLOW, MLP, NUMPY, STREAM, TWO, Failure, compiled, dlc, expect, expect_array, package, refused, run,
-                    same, warned)
+from models import (AFFINE, COUNTED, DTYPES, FLOW, MLP, NUMPY, STREAM, TWO, Failure, compiled, dlc,
+                    expect, expect_array, package, refused, run, same, warned)
 
 X = np.arange(24, dtype=np.float32).reshape(3, 8)
 COPIED = "input 'x' is not contiguous in C order and is copied for each run; a contiguous array is read where it lies"
@@ -25,7 +26,9 @@ def test_call():
 
 def test_several_results():
     model, a, b = compiled(TWO), np.ones(3, np.float32), np.arange(4).reshape(2, 2)
-    for found in (model(a, b), model(a, b=b), model(b=b, a=a), tuple(model.run({"b": b, "a": a}).values())):
+    for found in (model(a, b), model(a,
+                                     b=b), model(b=b,
+                                                 a=a), tuple(model.run({"b": b, "a": a}).values())):
         expect(type(found), tuple)
         expect_array(found[0], a + np.float32(0.5))
         expect_array(found[1], b.T)
@@ -72,10 +75,12 @@ def test_given_outputs():
     expect(model.run({"x": X}, {"y": y})["y"] is y, True)
     expect_array(y, X * 2 + 1)
     turned = np.zeros((2, 2), np.int64)
-    found = compiled(TWO).run({"a": np.ones(3, np.float32), "b": np.arange(4).reshape(2, 2)}, {"turned": turned})
+    found = compiled(TWO).run({"a": np.ones(3, np.float32), "b": np.arange(4).reshape(2, 2)},
+                              {"turned": turned})
     expect_array(turned, np.array([[0, 2], [1, 3]]))
     expect(sorted(found), ["sum", "turned"])
-    with refused("output 'y' is not contiguous in C order; results are written only into one that is"):
+    with refused(
+            "output 'y' is not contiguous in C order; results are written only into one that is"):
         model.run({"x": X}, {"y": np.zeros((3, 16), np.float32)[:, ::2]})
     with refused("output 'y', dim 0: expected 3, got 2"):
         model.run({"x": X}, {"y": np.zeros((2, 8), np.float32)})
@@ -99,7 +104,8 @@ def test_strides():
     for x in (wide[:, ::2], np.asfortranarray(X), X[::-1], X[:, ::-1]):
         with warned(COPIED):
             expect_array(model(x), x * 2 + 1)
-    expect_array(model(wide.reshape(6, 8)[::2][:1]), wide[:1, :8] * 2 + 1)  # one row has no strides to speak of
+    expect_array(model(wide.reshape(6, 8)[::2][:1]),
+                 wide[:1, :8] * 2 + 1)  # one row has no strides to speak of
 
 
 def test_other_buffers():
@@ -121,14 +127,18 @@ def test_bad_arrays():
         model(X[0])
     with refused("input 'x', dim 0: expected 1 to 64, got 65; 'x' is f32[N,8] with N in 1..64"):
         model(np.zeros((65, 8), np.float32))
-    with refused("input 'x': expected f32, got elements of the format '>f', which dlc does not know"):
+    with refused(
+            "input 'x': expected f32, got elements of the format '>f', which dlc does not know"):
         model(X.astype(">f4"))
-    with refused("input 'x': expected f32, got elements of the format 'Zf', which dlc does not know"):
+    with refused(
+            "input 'x': expected f32, got elements of the format 'Zf', which dlc does not know"):
         model(X.astype(np.complex64))
     with refused("input 'x': expected 0 to 8 dims, got 9"):
         model(np.zeros((1,) * 9, np.float32))
     for value in ([1.0], 1.0, "x", None):
-        with refused(f"input 'x': expected an array of NumPy, PyTorch, JAX or another one with DLPack, got {type(value).__name__}"):
+        with refused(
+                f"input 'x': expected an array of NumPy, PyTorch, JAX or another one with DLPack, got {type(value).__name__}"
+        ):
             model(value)
 
 
@@ -142,7 +152,8 @@ def test_bad_names():
         model.run({"a": a})
     with refused("the model has no input 'c'; it has a, b"):
         model(a, b, c=b)
-    with refused("an input is given both by its place and by its name; the model's inputs are a, b"):
+    with refused(
+            "an input is given both by its place and by its name; the model's inputs are a, b"):
         model(a, b, a=a)
     with refused("the model has no input 'c'; it has a, b"):
         model.run({"a": a, "b": b, "c": b})
@@ -195,14 +206,16 @@ def test_flow():
 
 def test_profile():
     model = compiled(MLP, profile=True)
-    model(np.ones((2, 64), np.float32), np.ones((64, 64), np.float32), np.ones((64, 10), np.float32))
+    model(np.ones((2, 64), np.float32), np.ones((64, 64), np.float32), np.ones((64, 10),
+                                                                               np.float32))
     times = model.profile()
     expect(sum(time.flops for time in times) >= 2 * 2 * 64 * 74, True)
     expect(all(isinstance(time, dlc.KernelTime) and time.microseconds >= 0 for time in times), True)
     with refused("the context was created without the option 'profile'"):
         compiled(AFFINE).profile()
-    with refused("the device's time is measured on a GPU, from the first run of a context with the option 'time_device' or 'profile' on",
-                 dlc.Code.UNSUPPORTED):
+    with refused(
+            "the device's time is measured on a GPU, from the first run of a context with the option 'time_device' or 'profile' on",
+            dlc.Code.UNSUPPORTED):
         compiled(AFFINE).device_time()
 
 
@@ -210,7 +223,8 @@ def test_closed():
     with compiled(AFFINE) as model:
         model(X)
     model.close()
-    for call in (lambda: model(X), model.reset, model.memory, model.profile, lambda: model.device, lambda: model.prepare({"x": (1, 8)})):
+    for call in (lambda: model(X), model.reset, model.memory, model.profile, lambda: model.device,
+                 lambda: model.prepare({"x": (1, 8)})):
         with refused("the model is closed"):
             call()
 
@@ -267,7 +281,8 @@ def resident():
 
 def test_no_copies():
     """A run of 256 MiB in and out needs no more than these."""
-    model = compiled("dl 1\nmodel Large {\n  forward(x: f32[33554432]) -> (y: f32[33554432]) { y = x + 1 }\n}\n")
+    model = compiled(
+        "dl 1\nmodel Large {\n  forward(x: f32[33554432]) -> (y: f32[33554432]) { y = x + 1 }\n}\n")
     x, y = np.ones(1 << 25, np.float32), np.zeros(1 << 25, np.float32)
     y += 1  # its pages are there
     model.run({"x": x}, {"y": y})
@@ -315,7 +330,9 @@ def test_threads():
 
 def test_gil():
     """Python goes on while a model runs."""
-    model = compiled("dl 1\nmodel Long {\n  forward(x: f32[1024,1024]) -> (y: f32[1024,1024]) {\n    y = x @ x @ x @ x @ x @ x @ x @ x\n  }\n}\n")
+    model = compiled(
+        "dl 1\nmodel Long {\n  forward(x: f32[1024,1024]) -> (y: f32[1024,1024]) {\n    y = x @ x @ x @ x @ x @ x @ x @ x\n  }\n}\n"
+    )
     x, state = np.zeros((1024, 1024), np.float32), {"done": False, "seen": 0}
 
     def count():
@@ -368,7 +385,8 @@ def test_fork():
     arguments = [np.ones(shape, np.float32) for shape in ((64, 64), (64, 64), (64, 10))]
     expected = model(*arguments)
     receive, send = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.get_context("fork").Process(target=lambda: send.send(np.array_equal(model(*arguments), expected)))
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: send.send(np.array_equal(model(*arguments), expected)))
     child.start()
     if not receive.poll(60):
         child.kill()

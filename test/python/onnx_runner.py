@@ -1,5 +1,6 @@
-"""ONNX's own test runner (onnx.backend.test) drives dlc: one in PARTS of its node tests that pass by test/conformance/onnx_passing.txt,
-others at each commit, and what the backend says of devices and bad models."""
+"""ONNX's own test runner (onnx.backend.test) drives dlc: one in PARTS of its node tests that pass
+by test/conformance/onnx_passing.txt, others at each commit, and what the backend says of devices
+and bad models."""
 import os
 import sys
 import unittest
@@ -15,27 +16,44 @@ import dlc.onnx_backend as backend
 
 PARTS = 16
 TURN = int(os.environ.get("DLC_TURN", 0))
-# Tests of ops that draw numbers, of which theirs are NumPy's; test/conformance/onnx_promises.py holds what can be said of ours.
+# Tests of ops that draw numbers, of which theirs are NumPy's; test/conformance/onnx_promises.py
+# holds what can be said of ours.
 DRAWS = ("test_bernoulli", "test_training_dropout")
-# Its stored result is further from the exact one than the runner's tolerance; test/conformance/run_onnx.py compares with the exact one.
+# Its stored result is further from the exact one than the runner's tolerance;
+# test/conformance/run_onnx.py compares with the exact one.
 INEXACT = {"test_dft_inverse"}
 X = np.array([[-1, 2], [3, -4]], np.float32)
 
 
 def node_tests():
-    """The chosen tests as a suite. ONNX names its cases by devices; those of other devices than the CPU are skipped."""
+    """The chosen tests as a suite. ONNX names its cases by devices; those of other devices than the
+    CPU are skipped."""
     with open(os.path.join(TEST, "conformance", "onnx_passing.txt"), encoding="utf-8") as source:
-        passing = {line.strip() for line in source if line.startswith("test_") and not line.startswith(DRAWS)} - INEXACT
+        passing = {
+            line.strip()
+            for line in source if line.startswith("test_") and not line.startswith(DRAWS)
+        } - INEXACT
     runner = onnx.backend.test.BackendTest(backend, __name__)
-    found = [case for group in runner.test_cases.values() for case in unittest.defaultTestLoader.loadTestsFromTestCase(group)
-             if case.id().rsplit(".", 1)[-1].endswith("_cpu") and case.id().rsplit(".", 1)[-1][:-len("_cpu")] in passing]
-    return [case for number, case in enumerate(sorted(found, key=lambda case: case.id())) if (number + TURN) % PARTS == 0]
+    found = [
+        case for group in runner.test_cases.values()
+        for case in unittest.defaultTestLoader.loadTestsFromTestCase(group)
+        if case.id().rsplit(".", 1)[-1].endswith("_cpu")
+        and case.id().rsplit(".", 1)[-1][:-len("_cpu")] in passing
+    ]
+    return [
+        case for number, case in enumerate(sorted(found, key=lambda case: case.id()))
+        if (number + TURN) % PARTS == 0
+    ]
 
 
 def relu():
-    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 2]) for name in "xy"]
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "relu", values[:1], values[1:])
-    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    values = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 2]) for name in "xy"
+    ]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "relu",
+                                   values[:1], values[1:])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)],
+                                  ir_version=8)
 
 
 def run_model():
@@ -51,7 +69,8 @@ def run_node():
 
 
 def devices():
-    expect([backend.supports_device(name) for name in ("CPU", "CUDA", "CUDA:1", "TPU")], [True, True, True, False])
+    expect([backend.supports_device(name) for name in ("CPU", "CUDA", "CUDA:1", "TPU")],
+           [True, True, True, False])
     with refused("unknown device 'TPU'; expected CPU, CUDA or CUDA:N"):
         backend.prepare(relu(), "TPU")
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Torchvision's SSDlite, RetinaNet and Faster R-CNN at full size, with seeded weights whose scores differ: compiled by
-dlc.compile for the CPU within a minute or so, and run against PyTorch. On demand: six minutes, most of them PyTorch's in double
-precision. It needs PyTorch 2.5 or newer with torchvision.
+"""Torchvision's SSDlite, RetinaNet and Faster R-CNN at full size, with seeded weights whose scores
+differ: compiled by dlc.compile for the CPU within a minute or so, and run against PyTorch. On
+demand: six minutes, most of them PyTorch's in double precision. It needs PyTorch 2.5 or newer with
+torchvision.
 
   run_detectors.py           all of them
   run_detectors.py NAME...   these alone
 
-Scores of such weights lie so close together that rounding changes their order: each box that PyTorch finds in double precision must be
-among dlc's, of its label and score, and there are as many."""
+Scores of such weights lie so close together that rounding changes their order: each box that
+PyTorch finds in double precision must be among dlc's, of its label and score, and there are as
+many."""
 
 import os
 import sys
@@ -23,7 +25,8 @@ from cases import Cases, Failure  # noqa: E402
 from models import dlc  # noqa: E402
 
 SECONDS = 120  # for export and compilation of one: thirty of them on an idle processor
-# Scores, and corners in parts of the image: PyTorch's own in f32 are 1e-4 and 7e-4 off those in f64 (SSDlite).
+# Scores, and corners in parts of the image: PyTorch's own in f32 are 1e-4 and 7e-4 off those in f64
+# (SSDlite).
 SCORE_BOUND, CORNER_BOUND = 2e-4, 1e-3
 OUTPUTS = ["boxes", "scores", "labels"]
 

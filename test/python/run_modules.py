@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The networks of test/conformance/run_zoo.py (torchvision, transformers, recurrent ones, detectors;
-reduced, with seeded weights) through dlc.compile(module, example, dynamic=...), at the sizes of the
-example and, where dims are symbols, at others by the same model, against PyTorch in double
-precision. The small ones run on the emulated GPU too. On demand, some minutes: it needs PyTorch
-2.5 or newer with torchvision and transformers, which Debian 12 lacks.
+"""The networks of test/conformance/run_zoo.py (torchvision, transformers, recurrent ones,
+detectors; reduced, with seeded weights) through dlc.compile(module, example, dynamic=...), at the
+sizes of the example and, where dims are symbols, at others by the same model, against PyTorch in
+double precision. The small ones run on the emulated GPU too. On demand, some minutes: it needs
+PyTorch 2.5 or newer with torchvision and transformers, which Debian 12 lacks.
 
   python3 -m venv VENV && VENV/bin/pip install torch torchvision transformers numpy
   VENV/bin/python test/python/run_modules.py             all of them

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The Python package dlc of the build (build/python), each file of tests in a Python that has what it needs.
+"""The Python package dlc of the build (build/python), each file of tests in a Python that has what
+it needs.
 
     run_python.py           all of them
     run_python.py FILE...   these alone: numpy_arrays speed"""
@@ -15,7 +16,10 @@ BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 LIB = os.path.join(BUILD, "lib")
 EMULATOR = {f"DLC_LIB{name.upper()}": os.path.join(LIB, f"libdlc_{file}_emu.so")
             for name, file in (("cuda", "cuda"), ("nvrtc", "nvrtc"), ("cublaslt", "cublaslt"))}
-OWN = {name: os.path.join(BUILD, f"python-{name}", "bin", "python") for name in ("aten", "dlc", "keras", "torch")}
+OWN = {
+    name: os.path.join(BUILD, f"python-{name}", "bin", "python")
+    for name in ("aten", "dlc", "keras", "torch")
+}
 PYTHON = os.environ.get("DLC_PYTHON", sys.executable)
 TIMEOUT = 300
 # File: the Python that runs it, what it must be able to import, what is set for it.
@@ -41,7 +45,8 @@ def run(name):
     if not os.path.exists(python) or subprocess.run(probe, capture_output=True, env=env).returncode:
         return f"1 left out (no {needs} for the tests of {name}: tools/scripts/setup --tests)\n", 0, 0
     try:
-        done = subprocess.run([python, os.path.join(HERE, name + ".py")], capture_output=True, text=True, errors="replace", env=env, timeout=TIMEOUT)
+        done = subprocess.run([python, os.path.join(HERE, name + ".py")], capture_output=True,
+                              text=True, errors="replace", env=env, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         return f"FAILED {name}: it did not end in {TIMEOUT} s\n", 0, 1
     counts = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
@@ -56,7 +61,9 @@ def main():
     if unknown := set(chosen) - set(FILES):
         sys.exit(f"no file of tests is called {unknown.pop()}; there are {', '.join(FILES)}")
     if not glob.glob(os.path.join(BUILD, "python", "dlc", "_runtime.*so")):
-        print(f"{len(chosen)} left out (the build has no Python package: it needs nanobind, which tools/scripts/setup --tests installs)")
+        print(
+            f"{len(chosen)} left out (the build has no Python package: it needs nanobind, which tools/scripts/setup --tests installs)"
+        )
         print("0 passed, 0 failed")
         return 0
     passed = failed = 0

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""torch.compile(model, backend="dlc") of ten networks of torchvision and ten of transformers (those of test/conformance/run_zoo.py, reduced,
-with seeded weights) on the CPU, against eager PyTorch. On demand: it needs PyTorch 2.5 or newer with torchvision and
-transformers, which Debian 12 lacks, and takes a minute or two:
+"""torch.compile(model, backend="dlc") of ten networks of torchvision and ten of transformers (those
+of test/conformance/run_zoo.py, reduced, with seeded weights) on the CPU, against eager PyTorch. On
+demand: it needs PyTorch 2.5 or newer with torchvision and transformers, which Debian 12 lacks, and
+takes a minute or two:
 
   python3 -m venv VENV && VENV/bin/pip install torch torchvision transformers onnx
   VENV/bin/python test/python/run_torch_compile.py           all of them
   VENV/bin/python test/python/run_torch_compile.py NAME...   these alone
   VENV/bin/python test/python/run_torch_compile.py --list    their names
 
-The Python must be of the version that the build's package was made for. A network passes where the results agree and dlc runs each of
-its graphs: one that PyTorch runs is a failure with the sentence that says why, unless EAGER expects that sentence."""
+The Python must be of the version that the build's package was made for. A network passes where the
+results agree and dlc runs each of its graphs: one that PyTorch runs is a failure with the sentence
+that says why, unless EAGER expects that sentence."""
 import logging
 import os
 import sys
@@ -18,9 +20,11 @@ import warnings
 from models import TEST, Cases, Failure, dlc
 
 BOUND = 1e-3  # of the largest element: both compute in f32, in another order
-VISION = ("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "googlenet", "mobilenet_v3_small", "regnet_y_400mf", "resnet34",
-          "shufflenet_v2_x1_0", "swin_t", "vision_transformer")
-TEXT = ("albert", "bart", "distilbert", "electra", "gptneox", "llama", "mistral", "opt", "roberta", "t5", "vit")
+VISION = ("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "googlenet",
+          "mobilenet_v3_small", "regnet_y_400mf", "resnet34", "shufflenet_v2_x1_0", "swin_t",
+          "vision_transformer")
+TEXT = ("albert", "bart", "distilbert", "electra", "gptneox", "llama", "mistral", "opt", "roberta",
+        "t5", "vit")
 # Name: a part of what dlc says where a graph of the network stays in eager PyTorch.
 EAGER = {}
 
@@ -33,7 +37,8 @@ def flat(results):
 
 
 def check(torch, make, inputs_of, expected):
-    """Compares two calls; `expected`: a part of the warning of a graph that stays in eager PyTorch, or None."""
+    """Compares two calls; `expected`: a part of the warning of a graph that stays in eager PyTorch,
+    or None."""
     torch.manual_seed(1)
     torch._dynamo.reset()
     net = make().eval()
@@ -54,7 +59,9 @@ def check(torch, make, inputs_of, expected):
             wanted, got = flat(net(*inputs)), flat(fast(*inputs))
             for ours, theirs in zip(got, wanted, strict=True):
                 if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
-                    raise Failure(f"{ours.dtype}{list(ours.shape)}, eager PyTorch gives {theirs.dtype}{list(theirs.shape)}")
+                    raise Failure(
+                        f"{ours.dtype}{list(ours.shape)}, eager PyTorch gives {theirs.dtype}{list(theirs.shape)}"
+                    )
                 far = ((ours - theirs).abs().max() / (theirs.abs().max() + 1e-9)).item()
                 if not far <= BOUND:
                     raise Failure(f"{far:.1e} of the largest element off eager PyTorch's")
@@ -64,7 +71,8 @@ def check(torch, make, inputs_of, expected):
     if expected is None and said:
         raise Failure(f"{len(said)} of {len(graphs)} graphs: {said[0]}")
     if expected is not None and not any(expected in one for one in said):
-        raise Failure(f"EAGER expects '{expected}'; dlc said {said or 'nothing: take it off EAGER'}")
+        raise Failure(
+            f"EAGER expects '{expected}'; dlc said {said or 'nothing: take it off EAGER'}")
     return len(graphs)
 
 
@@ -90,7 +98,8 @@ def main():
         make, inputs_of, _ = zoo[name]
         with cases.case(name):
             graphs = check(torch, make, inputs_of, EAGER.get(name))
-            print(f"   {name}: {graphs} {'graph' if graphs == 1 else 'graphs'}" + (f", in eager PyTorch: {EAGER[name]}" if name in EAGER else ""))
+            print(f"   {name}: {graphs} {'graph' if graphs == 1 else 'graphs'}"
+                  + (f", in eager PyTorch: {EAGER[name]}" if name in EAGER else ""))
     return cases.finish()
 
 

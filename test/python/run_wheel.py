@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The wheel of tools/scripts/wheel: what is in it, and that it is enough. It is installed into an environment that has nothing else of
-ours, and there, in an empty folder, README's first example runs, with the PyTorch of the machine."""
+"""The wheel of tools/scripts/wheel: what is in it, and that it is enough. It is installed into an
+environment that has nothing else of ours, and there, in an empty folder, README's first example
+runs, with the PyTorch of the machine."""
 import glob
 import os
 import re
@@ -21,9 +22,12 @@ PYTHON = os.environ.get("DLC_PYTHON", sys.executable)
 MIB = 1 << 20
 LARGEST = 40 * MIB
 OLDEST_GLIBC = (2, 28)  # of Debian 10 and Red Hat 8
-FILES = {"dlc/__init__.py", "dlc/__init__.pyi", "dlc/_runtime.pyi", "dlc/py.typed", "dlc/model.py", "dlc/errors.py", "dlc/compiler.py",
-         "dlc/command.py", "dlc/decoder.py", "dlc/torch_backend.py", "dlc/keras_graph.py", "dlc/keras_import.py",
-         "dlc/keras_text.py", "dlc/onnx_backend.py", "dlc/bin/dlc"}
+FILES = {
+    "dlc/__init__.py", "dlc/__init__.pyi", "dlc/_runtime.pyi", "dlc/py.typed", "dlc/model.py",
+    "dlc/errors.py", "dlc/compiler.py", "dlc/command.py", "dlc/decoder.py", "dlc/torch_backend.py",
+    "dlc/keras_graph.py", "dlc/keras_import.py", "dlc/keras_text.py", "dlc/onnx_backend.py",
+    "dlc/bin/dlc"
+}
 
 
 def first_example(page):
@@ -33,8 +37,12 @@ def first_example(page):
 
 def clean(command, folder, **more):
     """What a command prints in a clean environment and an empty folder."""
-    env = {"PATH": os.path.dirname(command[0]) + ":/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8", **more}
-    done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    env = {
+        "PATH": os.path.dirname(command[0]) + ":/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8",
+        **more
+    }
+    done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=300)
     if done.returncode:
         raise Failure(f"exit status {done.returncode}\n{done.stdout[-2000:]}")
     return done.stdout
@@ -43,22 +51,27 @@ def clean(command, folder, **more):
 def newest_glibc(folder):
     """The newest version of glibc that a file of the wheel asks for."""
     versions = set()
-    for path in glob.glob(os.path.join(folder, "dlc", "bin", "dlc")) + glob.glob(os.path.join(folder, "dlc", "*.so")):
-        listed = subprocess.run(["readelf", "-V", path], capture_output=True, text=True, check=True).stdout
-        versions.update(tuple(map(int, number.split("."))) for number in re.findall(r"GLIBC_(2\.\d+)", listed))
+    for path in glob.glob(os.path.join(folder, "dlc", "bin", "dlc")) + glob.glob(
+            os.path.join(folder, "dlc", "*.so")):
+        listed = subprocess.run(["readelf", "-V", path], capture_output=True, text=True,
+                                check=True).stdout
+        versions.update(
+            tuple(map(int, number.split("."))) for number in re.findall(r"GLIBC_(2\.\d+)", listed))
     return max(versions)
 
 
 def main():
     cases, maker = Cases(), os.path.join(BUILD, "python-dlc", "bin", "python")
-    if not os.path.exists(maker) or subprocess.run([maker, "-c", "import nanobind, scikit_build_core"], capture_output=True).returncode:
+    if not os.path.exists(maker) or subprocess.run(
+        [maker, "-c", "import nanobind, scikit_build_core"], capture_output=True).returncode:
         cases.leave_out(1, "no nanobind and scikit-build-core: tools/scripts/setup --tests")
         return cases.finish()
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
     wheel = None
     with cases.case("the wheel is made"):
-        run_tool(os.path.join(ROOT, "tools", "scripts", "wheel"), OUT, timeout=1200)  # it builds what has changed
+        run_tool(os.path.join(ROOT, "tools", "scripts", "wheel"), OUT,
+                 timeout=1200)  # it builds what has changed
         wheel, = glob.glob(os.path.join(OUT, "*.whl"))
     if not wheel:
         return cases.finish()
@@ -75,15 +88,21 @@ def main():
                 raise Failure(f"{os.path.basename(wheel)} needs glibc {major}.{minor}")
             print(f"{os.path.basename(wheel)}: its files ask for glibc {major}.{minor}")
         if subprocess.run([maker, "-c", "import ziglang"], capture_output=True).returncode:
-            cases.leave_out(2, "no ziglang, by which the wheel is linked for an old glibc: tools/scripts/setup --tests")
+            cases.leave_out(
+                2,
+                "no ziglang, by which the wheel is linked for an old glibc: tools/scripts/setup --tests"
+            )
         else:
             with cases.case("it runs on glibc 2.28"):
                 if newest_glibc(folder) > OLDEST_GLIBC or "manylinux_2_28_" not in wheel:
-                    raise Failure(f"{os.path.basename(wheel)} asks for glibc {newest_glibc(folder)}")
+                    raise Failure(
+                        f"{os.path.basename(wheel)} asks for glibc {newest_glibc(folder)}")
             with cases.case("what it has in place of newer versions of glibc"):
                 program = os.path.join(folder, "old-glibc-test")
-                run_tool(maker, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.28", "-O2", os.path.join(HERE, "OldGlibcTest.c"),
-                         os.path.join(ROOT, "tools", "python", "OldGlibc.c"), "-lpthread", "-o", program)
+                run_tool(maker, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.28", "-O2",
+                         os.path.join(HERE, "OldGlibcTest.c"),
+                         os.path.join(ROOT, "tools", "python", "OldGlibc.c"), "-lpthread", "-o",
+                         program)
                 run_tool(program)
     with cases.case("it is at most 40 MiB"):
         print(f"{os.path.basename(wheel)}: {os.path.getsize(wheel) / MIB:.1f} MiB")
@@ -93,10 +112,12 @@ def main():
     python = os.path.join(environment, "bin", "python")
     with cases.case("pip installs it into a bare environment"):
         run_tool(PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", environment)
-        run_tool(PYTHON, "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", wheel)
+        run_tool(PYTHON, "-m", "pip", "--python", python, "install", "-q", "--no-index",
+                 "--no-deps", "--disable-pip-version-check", wheel)
     with tempfile.TemporaryDirectory() as folder:
         with cases.case("its command runs"):
-            if "dlc 0." not in clean([os.path.join(environment, "bin", "dlc"), "--version"], folder):
+            if "dlc 0." not in clean([os.path.join(environment, "bin", "dlc"), "--version"],
+                                     folder):
                 raise Failure("dlc --version does not say its version")
         current = os.path.join(BUILD, "python-aten", "bin", "python")
         if not os.path.exists(current):
@@ -106,10 +127,12 @@ def main():
                 program = os.path.join(folder, "example.py")
                 with open(program, "w", encoding="utf-8") as out:
                     out.write(first_example("README.md"))
-                installed, = glob.glob(os.path.join(environment, "lib", "python3*", "site-packages"))
+                installed, = glob.glob(os.path.join(environment, "lib", "python3*",
+                                                    "site-packages"))
                 printed = clean([current, program], folder, PYTHONPATH=installed)
                 difference = re.search(r"difference from PyTorch: (\S+)", printed)
-                if not difference or not float(difference[1]) < 1e-4 or "resnet18.bin" not in os.listdir(folder):
+                if not difference or not float(
+                        difference[1]) < 1e-4 or "resnet18.bin" not in os.listdir(folder):
                     raise Failure(f"it prints\n{printed}")
     return cases.finish()
 

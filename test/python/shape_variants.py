@@ -1,4 +1,5 @@
-"""Models with symbolic dims on the emulated GPU: kernels for parts of the shapes, compiled when such shapes are bound."""
+"""Models with symbolic dims on the emulated GPU: kernels for parts of the shapes, compiled when
+such shapes are bound."""
 
 import math
 import resource

@@ -1,5 +1,5 @@
-"""What a call from Python takes beyond the C API for a model of two layers on the CPU: at most LIMIT microseconds, and what PyTorch needs
-to allocate the result. And what `import dlc` takes."""
+"""What a call from Python takes beyond the C API for a model of two layers on the CPU: at most
+LIMIT microseconds, and what PyTorch needs to allocate the result. And what `import dlc` takes."""
 import json
 import os
 import subprocess
@@ -24,8 +24,11 @@ model Mlp {
 
 def mlp(**options):
     random = np.random.default_rng(1)
-    weights = {name: random.standard_normal(dims, np.float32)
-               for name, dims in (("fc1.weight", (16, 16)), ("fc1.bias", (16,)), ("fc2.weight", (4, 16)), ("fc2.bias", (4,)))}
+    weights = {
+        name: random.standard_normal(dims, np.float32)
+        for name, dims in (("fc1.weight", (16, 16)), ("fc1.bias", (16, )), ("fc2.weight", (4, 16)),
+                           ("fc2.bias", (4, )))
+    }
     return compiled(MLP, weights=weights, **options)
 
 
@@ -42,8 +45,10 @@ def microseconds(call, calls=200, rounds=300):
 
 def of_c_api(package):
     """The fastest run that `dlc bench` sees: its own loop calls the C API."""
-    done = subprocess.run([os.path.join(BUILD, "bin", "dlc"), "bench", package, "--device", "cpu", "--threads", "1", "--duration", "1", "--json"],
-                          capture_output=True, text=True, check=True)
+    done = subprocess.run([
+        os.path.join(BUILD, "bin", "dlc"), "bench", package, "--device", "cpu", "--threads", "1",
+        "--duration", "1", "--json"
+    ], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["latency_ms"]["min"] * 1e3
 
 
@@ -56,12 +61,14 @@ def call_times(x):
 
 
 def import_milliseconds(rounds=5):
-    """Milliseconds of a processor that `import dlc` takes in a new process, the least of some, and the large packages that it loads."""
+    """Milliseconds of a processor that `import dlc` takes in a new process, the least of some, and
+    the large packages that it loads."""
     program = ("import sys, time\nbegin = time.process_time()\nimport dlc\nprint(time.process_time() - begin)\n"
                "print(*[name for name in ('numpy', 'torch', 'subprocess') if name in sys.modules])")
     took, loaded = [], ""
     for _ in range(rounds):
-        done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True,
+        done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True,
+                              check=True,
                               env={**os.environ, "PYTHONPATH": os.path.join(BUILD, "python")})
         seconds, loaded = done.stdout.splitlines()
         took.append(float(seconds) * 1e3)
@@ -72,9 +79,13 @@ def measure(make, allocation=0.0):
     """`allocation`: microseconds that the framework takes for the result."""
     x = make()
     python, own = call_times(x)
-    print(f"{type(x).__name__}: {python:.2f} us, of which the C API {own:.2f} us and the allocation of the result {allocation:.2f} us")
+    print(
+        f"{type(x).__name__}: {python:.2f} us, of which the C API {own:.2f} us and the allocation of the result {allocation:.2f} us"
+    )
     if python - own - allocation > LIMIT:
-        raise Failure(f"a call takes {python - own - allocation:.2f} us beyond the C API; the limit is {LIMIT}")
+        raise Failure(
+            f"a call takes {python - own - allocation:.2f} us beyond the C API; the limit is {LIMIT}"
+        )
 
 
 def test_numpy():
@@ -93,7 +104,8 @@ def test_import():
 def test_torch():
     import torch
     device = torch.ones(1).device
-    measure(lambda: torch.ones(1, 16), microseconds(lambda: torch.empty((1, 4), dtype=torch.float32, device=device)))
+    measure(lambda: torch.ones(1, 16),
+            microseconds(lambda: torch.empty((1, 4), dtype=torch.float32, device=device)))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,17 @@ import torch
 from models import AFFINE, DTYPES, STREAM, TWO, compiled, dlc, expect, refused, run, same, warned
 
 X = torch.arange(24, dtype=torch.float32).reshape(3, 8)
-TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
-         "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool}
+TORCH = {
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
+    "i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8,
+    "bool": torch.bool
+}
 COPIED = "input 'x' is not contiguous in C order and is copied for each run; a contiguous array is read where it lies"
 
 
 def expect_tensor(actual, expected):
-    expect((type(actual), actual.dtype, actual.device), (torch.Tensor, expected.dtype, expected.device))
+    expect((type(actual), actual.dtype, actual.device),
+           (torch.Tensor, expected.dtype, expected.device))
     expect(torch.equal(actual, expected), True)
 
 
@@ -46,8 +50,10 @@ def test_no_type():
     model = compiled(text.replace("y = x", "y = flip(x, dims=[0])"))
     expect(model(np.array([1, 2], np.uint32)).tolist(), [2, 1])
     if not hasattr(torch, "uint32"):
-        wide = compiled("dl 1\nmodel Wide {\n  forward(x: f32[2]) -> (y: u32[2]) { y = cast(x, u32) }\n}\n")
-        with refused("output 'y': this PyTorch has no type for u32; give the model NumPy arrays", dlc.Code.UNSUPPORTED):
+        wide = compiled(
+            "dl 1\nmodel Wide {\n  forward(x: f32[2]) -> (y: u32[2]) { y = cast(x, u32) }\n}\n")
+        with refused("output 'y': this PyTorch has no type for u32; give the model NumPy arrays",
+                     dlc.Code.UNSUPPORTED):
             wide(torch.ones(2))
 
 
@@ -56,17 +62,21 @@ def test_strides():
     for x in (wide[:, ::2], X.t().contiguous().t(), X[:1].expand(3, 8)):
         with warned(COPIED):
             expect_tensor(model(x), x * 2 + 1)
-    imaginary = torch.full((3, 8), 1j, dtype=torch.complex64).conj().imag  # a tensor with its sign to be turned
+    imaginary = torch.full((3, 8), 1j,
+                           dtype=torch.complex64).conj().imag  # a tensor with its sign to be turned
     expect(imaginary.is_neg(), True)
     with warned(COPIED):
         expect_tensor(model(imaginary), torch.full((3, 8), -1.0))
-    with refused("output 'y' is not contiguous in C order; results are written only into one that is"):
+    with refused(
+            "output 'y' is not contiguous in C order; results are written only into one that is"):
         model.run({"x": X}, {"y": wide[:, ::2]})
 
 
 def test_gradients():
     model, x = compiled(AFFINE), X.clone().requires_grad_()
-    with refused("input 'x' requires a gradient, which dlc does not compute; give the model x.detach(), or call it under torch.no_grad()"):
+    with refused(
+            "input 'x' requires a gradient, which dlc does not compute; give the model x.detach(), or call it under torch.no_grad()"
+    ):
         model(x)
     with torch.no_grad():
         expect_tensor(model(x), X * 2 + 1)

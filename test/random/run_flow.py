@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Random ONNX models whose data decide what runs (branches, loops, sequences, computed sizes), against NumPy.
+"""Random ONNX models whose data decide what runs (branches, loops, sequences, computed sizes),
+against NumPy.
 
     run_flow.py [--count N] [--seed S] [--cuda N] [--text N] [--validated N]
-                                       models S, S + 1, ... on the CPU, and the first of them on emulated CUDA, through the text that
-                                       dlc import writes, and with each pass checked by the interpreter; without --seed the models of
-                                       the commit's turn
+                                       models S, S + 1, ... on the CPU, and the first of them on
+                                       emulated CUDA, through the text that dlc import writes, and
+                                       with each pass checked by the interpreter; without --seed the
+                                       models of the commit's turn
     run_flow.py --seed S --print       the model
-    run_flow.py --seed S --save FILE   the model as ONNX, and FILE.npz with inputs and outputs of its first run
+    run_flow.py --seed S --save FILE   the model as ONNX, and FILE.npz with inputs and outputs of
+                                       its first run
     run_flow.py --seed S --reduce      a smaller model with the same fault
 
-A model that dlc refuses for a documented limit is left out; more than one in FEW is a failure. The last line is "N passed, N failed"."""
+A model that dlc refuses for a documented limit is left out; more than one in FEW is a failure. The
+last line is "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -23,7 +27,8 @@ import tempfile
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in (os.path.join(HERE, "flow"), os.path.join(os.path.dirname(HERE), "conformance"), os.path.join(os.path.dirname(HERE), "numeric")):
+for folder in (os.path.join(HERE, "flow"), os.path.join(os.path.dirname(HERE), "conformance"),
+               os.path.join(os.path.dirname(HERE), "numeric")):
     sys.path.insert(0, folder)
 from cases import Cases, Failure  # noqa: E402
 from dlc_tool import DLC, TIMEOUT, TURN  # noqa: E402
@@ -35,14 +40,15 @@ TURNS = 2000 // COUNT
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 FEW = 10
 FILES = {"f32": np.float32, "i64": np.int64, "bool": np.bool_}
-# What docs/onnx.md says that dlc does not take, and sequences that begin empty where nothing in sight is put into them.
+# What docs/onnx.md says that dlc does not take, and sequences that begin empty where nothing in
+# sight is put into them.
 LIMITS = [
     "the number of dims of an empty sequence's elements is not known; dlc needs one that is put into it",
     "dlc takes such sequences of one rank",
     "dlc takes results of one rank and dtype",
 ]
-# Messages about texts that the language refuses, as docs/sizes.md says: it does not see that two sizes of loops are equal, or how large one
-# may become.
+# Messages about texts that the language refuses, as docs/sizes.md says: it does not see that two
+# sizes of loops are equal, or how large one may become.
 TEXT_LIMITS = [
     "expected equal dims",
     "dims that are equal for some sizes alone need these sizes",
@@ -56,7 +62,8 @@ class Refused(Exception):
 
 def tool(*words):
     try:
-        done = subprocess.run([DLC, *words], capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+        done = subprocess.run([DLC, *words], capture_output=True, text=True, errors="replace",
+                              timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         raise Failure(f"'dlc {words[0]}' took more than {TIMEOUT} s") from None
     return done.returncode, done.stderr.strip()
@@ -64,7 +71,8 @@ def tool(*words):
 
 def compiled(source, package, limits, *words):
     status, said = tool("compile", source, "-q", "-o", package, *words)
-    if (status == 3 and not re.search("internal|assert|Stack dump", said)) or (status == 1 and any(re.search(limit, said) for limit in limits)):
+    if (status == 3 and not re.search("internal|assert|Stack dump", said)) or (status == 1 and any(
+            re.search(limit, said) for limit in limits)):
         raise Refused(said)
     if status:
         raise Failure(f"dlc compile {' '.join(words)} ended with {status}: {said[-600:]}")
@@ -73,8 +81,10 @@ def compiled(source, package, limits, *words):
 def difference(model, value, got, wanted, allowed):
     """None, or what is wrong with an output."""
     if got.shape != wanted.shape:
-        known = all(not isinstance(dim, int) or dim == size for dim, size in zip(value.type.dims, got.shape))
-        if value.name in model.loose and got.ndim == wanted.ndim and got.shape[0] == wanted.shape[0] == 0 and known:
+        known = all(not isinstance(dim, int) or dim == size
+                    for dim, size in zip(value.type.dims, got.shape))
+        if value.name in model.loose and got.ndim == wanted.ndim and got.shape[0] == wanted.shape[
+                0] == 0 and known:
             return None
         return f"has the shape {list(got.shape)}, expected {list(wanted.shape)}"
     wrong = got != wanted if allowed is None else ~(np.abs(got - wanted) <= allowed)
@@ -114,7 +124,8 @@ def check(case, cuda=False, text=False, validated=False):
         source, package = (os.path.join(folder, name) for name in ("model.onnx", "model.bin"))
         with open(source, "wb") as file:
             file.write(case.model.file())
-        compiled(source, package, [], "--target", "cpu,cuda" if cuda else "cpu", *(["--validate-passes"] if validated else []))
+        compiled(source, package, [], "--target", "cpu,cuda" if cuda else "cpu",
+                 *(["--validate-passes"] if validated else []))
         problems = compare(case, folder, package, "cpu")
         if cuda:
             problems += compare(case, folder, package, "cuda-emu")
@@ -123,8 +134,10 @@ def check(case, cuda=False, text=False, validated=False):
             status, said = tool("import", source, "-o", written)
             if status:
                 raise Failure(f"dlc import ended with {status}: {said[-600:]}")
-            compiled(written, package, TEXT_LIMITS, "--target", "cpu", *(["--weights", os.path.join(folder, "model.safetensors")]
-                                                            if os.path.exists(os.path.join(folder, "model.safetensors")) else []))
+            compiled(
+                written, package, TEXT_LIMITS, "--target", "cpu",
+                *(["--weights", os.path.join(folder, "model.safetensors")] if os.path.exists(
+                    os.path.join(folder, "model.safetensors")) else []))
             problems += ["as text, " + problem for problem in compare(case, folder, package, "cpu")]
         return problems
 
@@ -140,7 +153,8 @@ def save(case, path):
         file.write(case.model.file())
     arrays, expected, _ = case.runs[0]
     pairs = list(zip(case.model.inputs, arrays)) + list(zip(case.model.outputs, expected))
-    np.savez(path + ".npz", **{value.name: np.asarray(array, FILES[value.type.dtype]) for value, array in pairs})
+    np.savez(path + ".npz",
+             **{value.name: np.asarray(array, FILES[value.type.dtype]) for value, array in pairs})
 
 
 def problems_of(case, options):
@@ -182,8 +196,11 @@ def smallest(options):
             break
     wanted = fault(problems_of(start, options))
     case = reduced(start, lambda changed: fault(problems_of(changed, options)) == wanted)
-    print(case.model.text(), *[f"{value.name}: {array.tolist()}" for value, array in zip(case.model.inputs, case.data[0])],
-          *problems_of(case, options), sep="\n")
+    print(
+        case.model.text(), *[
+            f"{value.name}: {array.tolist()}"
+            for value, array in zip(case.model.inputs, case.data[0])
+        ], *problems_of(case, options), sep="\n")
     if options.save:
         save(case, options.save)
     return 1
@@ -211,7 +228,8 @@ def main():
     def work(number):
         case = candidate(options.seed + number)
         try:
-            return check(case, number < options.cuda, number < options.text, number < options.validated), None
+            return check(case, number < options.cuda, number < options.text, number
+                         < options.validated), None
         except Refused as refused:
             return [], str(refused)
         except Failure as failure:
@@ -228,7 +246,10 @@ def main():
                 if refused:
                     raise Failure(f"is refused: {refusal(refused)}\n{refused}")
                 if problems:
-                    raise Failure("\n  ".join(problems[:4]) + f"\n  test/random/run_flow.py --seed {options.seed + number} --reduce shows where")
+                    raise Failure(
+                        "\n  ".join(problems[:4]) +
+                        f"\n  test/random/run_flow.py --seed {options.seed + number} --reduce shows where"
+                    )
     for message, count in refusals.most_common():
         print(f"{count} refused: {message}")
     with cases.case("few models are refused"):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Random graphs over all ops with numeric rows: what dlc compiles, optimised and with each op by a kernel of its own, gives what the
-reference interpreter gives for the graph as it was written.
+"""Random graphs over all ops with numeric rows: what dlc compiles, optimised and with each op by a
+kernel of its own, gives what the reference interpreter gives for the graph as it was written.
 
-    run_random.py [--count N] [--cuda N] [--separate N] [--shuffled N] [--seed S]     graphs S, S + 1, ...: optimised on the CPU, and
-                                                 the first of them on emulated CUDA, not optimised, and optimised by the passes
-                                                 in another order, too; without --seed the graphs of the commit's turn, one in
-                                                 TURNS of 500
+    run_random.py [--count N] [--cuda N] [--separate N] [--shuffled N] [--seed S]     graphs S, S +
+    1, ...: optimised on the CPU, and
+                                                 the first of them on emulated CUDA, not optimised,
+                                                 and optimised by the passes in another order, too;
+                                                 without --seed the graphs of the commit's turn, one
+                                                 in TURNS of 500
     run_random.py --seed S --count 1 --print     the module of one
 
 The last line is "N passed, N failed"."""
@@ -25,15 +27,18 @@ from cases import Cases, Failure  # noqa: E402
 from dlc_tool import TURN  # noqa: E402
 from graphs import Chain, Changed, Graph  # noqa: E402
 from rows import ROWS  # noqa: E402
-from voices import Cpu, CpuSeparate, CpuShuffled, Cuda, Failure as CannotRun, Reference  # noqa: E402
+# Noqa: E402
+from voices import Cpu, CpuSeparate, CpuShuffled, Cuda, Failure as CannotRun, Reference
 
 CHANGES = 3
 TURNS, COUNT = 4, 125
-# Of the results of smooth graphs, how many at least shall be told from ones that are off by a thousandth.
+# Of the results of smooth graphs, how many at least shall be told from ones that are off by a
+# thousandth.
 SHARP = 0.5
 # A quotient beyond this has a divisor that roundings of numbers of size 1 may leave.
 POLE = 2.0**16
-# What earlier comparisons took for faults. tanhshrink is off by units of x, which is far larger where it is near 0; the power makes much of that.
+# What earlier comparisons took for faults. tanhshrink is off by units of x, which is far larger
+# where it is near 0; the power makes much of that.
 CHAINS = [("tanhshrink", "pow_number (exponent -2.0)")]
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 
@@ -46,17 +51,22 @@ def exact(reference, graph):
 
 
 def allowances(graph, reference, expected):
-    """For each result: how far it may be off. What tiny changes of the inputs, and on the way what the rows may be off, make of it, and
-    roundings of its own size, or of numbers of size 1, which cancel."""
-    noisy = reference.run(graph.noisy_text, graph.cases, [Changed(n, change) for n in graph.sizes for change in range(CHANGES)])
+    """For each result: how far it may be off. What tiny changes of the inputs, and on the way what
+    the rows may be off, make of it, and roundings of its own size, or of numbers of size 1, which
+    cancel."""
+    noisy = reference.run(graph.noisy_text, graph.cases,
+                          [Changed(n, change) for n in graph.sizes for change in range(CHANGES)])
     with np.errstate(all="ignore"):
-        return [[16 * sum(np.abs(shift - value) for shift in shifts[CHANGES * j:CHANGES * (j + 1)]) +
-                 2.0**-17 * (np.abs(value) + 1) for j, value in enumerate(results)]
-                for results, shifts in zip(expected, noisy)]
+        return [[
+            16 * sum(np.abs(shift - value)
+                     for shift in shifts[CHANGES * j:CHANGES * (j + 1)]) + 2.0**-17 *
+            (np.abs(value) + 1) for j, value in enumerate(results)
+        ] for results, shifts in zip(expected, noisy)]
 
 
 def near_pole(expected, allowed):
-    """Whether a quotient is so large that its divisor may be 0: it may be off by more than itself."""
+    """Whether a quotient is so large that its divisor may be 0: it may be off by more than itself.
+    """
     return (np.abs(expected) > POLE) & (allowed > np.abs(expected))
 
 
@@ -70,9 +80,11 @@ def mismatch(actual, expected, allowed, dtype):
         with np.errstate(all="ignore"):
             nearest = acc.rounded(expected, dtype)
             same = (actual == nearest) | (np.isnan(actual) & np.isnan(nearest))
-            # A bound that is no number, and what may overflow, says nothing; nor does one behind which a pole lies.
-            wrong = ~same if allowed is None else ~(same | (np.abs(actual - expected) <= allowed) | ~np.isfinite(allowed) |
-                                                    (np.abs(expected) > 1e30) | np.isinf(actual) & near_pole(expected, allowed))
+            # A bound that is no number, and what may overflow, says nothing; nor does one behind
+            # which a pole lies.
+            wrong = ~same if allowed is None else ~(
+                same | (np.abs(actual - expected) <= allowed) | ~np.isfinite(allowed) |
+                (np.abs(expected) > 1e30) | np.isinf(actual) & near_pole(expected, allowed))
     if not wrong.any():
         return None
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -83,7 +95,8 @@ def mismatch(actual, expected, allowed, dtype):
 def check(graph, voices):
     """A list of sentences; how many results are compared sharply, and of how many that is asked."""
     reference = Reference()
-    expected = reference.run(graph.text, graph.cases, graph.sizes) if graph.is_exact else exact(reference, graph)
+    expected = reference.run(graph.text, graph.cases, graph.sizes) if graph.is_exact else exact(
+        reference, graph)
     allowed = None if graph.is_exact else allowances(graph, reference, expected)
     problems, sharp, asked = [], 0, 0
     for results, allowances_ in zip(expected, allowed or []):
@@ -99,7 +112,8 @@ def check(graph, voices):
             continue
         for i, (value, got, wanted) in enumerate(zip(graph.outputs, actual, expected)):
             for j, n in enumerate(graph.sizes):
-                problem = mismatch(got[j], wanted[j], allowed[i][j] if allowed else None, value.dtype)
+                problem = mismatch(got[j], wanted[j], allowed[i][j] if allowed else None,
+                                   value.dtype)
                 if problem:
                     problems.append(f"{name}, N = {n}, result {i} ({value.name}): {problem}")
     return problems, sharp, asked
@@ -119,12 +133,14 @@ def main():
         print(Graph(options.seed).text)
         return 0
     cases, seen = Cases(), {}
-    everywhere, some = [Cpu()], [(CpuSeparate(), options.separate), (CpuShuffled(), options.shuffled), (Cuda(), options.cuda)]
+    everywhere, some = [Cpu()], [(CpuSeparate(), options.separate),
+                                 (CpuShuffled(), options.shuffled), (Cuda(), options.cuda)]
 
     def work(number):
         graph = Graph(options.seed + number) if number >= 0 else Chain(CHAINS[number])
         try:
-            return graph, *check(graph, everywhere + [voice for voice, count in some if number < count])
+            return graph, *check(graph,
+                                 everywhere + [voice for voice, count in some if number < count])
         except CannotRun as failure:
             return graph, [f"reference: {failure}"], 0, 0
 
@@ -135,22 +151,37 @@ def main():
                 seen[op] = seen.get(op, 0) + 1
             all_sharp, all_asked = all_sharp + sharp, all_asked + asked
             name = ", ".join(graph.names) if isinstance(graph, Chain) else f"graph {graph.seed}"
-            with cases.case(f"{name}: {len(graph.ops)} ops, {'exact' if graph.is_exact else 'smooth'}"):
+            with cases.case(
+                    f"{name}: {len(graph.ops)} ops, {'exact' if graph.is_exact else 'smooth'}"):
                 if problems:
-                    raise Failure("\n  ".join(problems[:4]) + f"\n  test/random/run_random.py --seed {graph.seed} --count 1 --print shows it")
-    print(f"{len(seen)} ops in {sum(seen.values())} places; not met: {', '.join(sorted({row.op for row in ROWS} - set(seen))) or 'none'}")
-    print(f"{all_sharp} of {all_asked} results of smooth graphs are told from ones that are off by a thousandth")
+                    raise Failure(
+                        "\n  ".join(problems[:4]) +
+                        f"\n  test/random/run_random.py --seed {graph.seed} --count 1 --print shows it"
+                    )
+    print(
+        f"{len(seen)} ops in {sum(seen.values())} places; not met: {', '.join(sorted({row.op for row in ROWS} - set(seen))) or 'none'}"
+    )
+    print(
+        f"{all_sharp} of {all_asked} results of smooth graphs are told from ones that are off by a thousandth"
+    )
     with cases.case("a pole excuses infinity, and nothing else does"):
         infinite = np.full((), np.inf)
-        for expected, allowed, is_wrong in ((-2e8, 9e9, False), (-2e8, 1e8, True), (0.5, 9e9, True)):
-            if (mismatch(infinite, np.full((), expected), np.full((), allowed), "f32") is not None) != is_wrong:
-                raise Failure(f"infinity is {'taken' if is_wrong else 'not taken'} for {expected} that may be off by {allowed}")
+        for expected, allowed, is_wrong in ((-2e8, 9e9, False), (-2e8, 1e8, True), (0.5, 9e9,
+                                                                                    True)):
+            if (mismatch(infinite, np.full((), expected), np.full((), allowed), "f32")
+                    is not None) != is_wrong:
+                raise Failure(
+                    f"infinity is {'taken' if is_wrong else 'not taken'} for {expected} that may be off by {allowed}"
+                )
     if options.count >= 100:
         with cases.case("the comparison is sharp"):
             if all_sharp < SHARP * all_asked:
-                raise Failure(f"{all_sharp} of {all_asked} results are told from ones that are off by a thousandth, expected {SHARP:.0%}")
+                raise Failure(
+                    f"{all_sharp} of {all_asked} results are told from ones that are off by a thousandth, expected {SHARP:.0%}"
+                )
     if options.seed == TURN % TURNS * COUNT and options.count == COUNT:
-        cases.leave_out((TURNS - 1) * COUNT, "graphs of another commit's turn: --seed 0 --count 500 takes them all")
+        cases.leave_out((TURNS - 1) * COUNT,
+                        "graphs of another commit's turn: --seed 0 --count 500 takes them all")
     return cases.finish()
 
 

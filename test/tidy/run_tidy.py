@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""clang-tidy over the sources of FOLDERS, by the .clang-tidy of the repository and the commands of the build. A folder enters the
-list when it is clean; the others follow, by their paths or --anywhere.
+"""clang-tidy over the sources of FOLDERS, by the .clang-tidy of the repository and the commands of
+the build. A folder enters the list when it is clean; the others follow, by their paths or
+--anywhere.
 
     run_tidy.py              one in TURNS of the sources: others at each commit
     run_tidy.py --all        all of them, on demand: four minutes on two cores
@@ -35,7 +36,8 @@ def sources():
 
 
 def remarks(path):
-    run = subprocess.run([TIDY, "-p", BUILD, "--quiet", path], cwd=ROOT, capture_output=True, text=True)
+    run = subprocess.run([TIDY, "-p", BUILD, "--quiet", path], cwd=ROOT, capture_output=True,
+                         text=True)
     return run.stdout.strip() or (run.stderr.strip() if run.returncode else "")
 
 
@@ -52,14 +54,19 @@ def main():
     if not options.anywhere:
         files = [path for path in files if path.startswith(FOLDERS)]
     whole = options.all or options.anywhere
-    chosen = options.sources or [path for number, path in enumerate(files) if whole or (number + TURN) % TURNS == 0]
+    chosen = options.sources or [
+        path for number, path in enumerate(files) if whole or (number + TURN) % TURNS == 0
+    ]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         for path, said in zip(chosen, pool.map(remarks, chosen)):
             with cases.case(path):
                 if said:
                     raise Failure(said)
     if not options.sources and len(chosen) < len(files):
-        cases.leave_out(len(files) - len(chosen), f"sources that are not this commit's turn, 1 in {TURNS}: checks/12-tidy --all takes them all")
+        cases.leave_out(
+            len(files) - len(chosen),
+            f"sources that are not this commit's turn, 1 in {TURNS}: checks/12-tidy --all takes them all"
+        )
     sys.exit(cases.finish())
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Runs every GoogleTest program in bin/unit of a build, each in some shards, as many at a time as there are processors.
+"""Runs every GoogleTest program in bin/unit of a build, each in some shards, as many at a time as
+there are processors.
 
-    run_unit.py BUILD            kernels on the emulator under one order of threads and blocks, the next one at the next commit (DLC_TURN)
+    run_unit.py BUILD            kernels on the emulator under one order of threads and blocks, the
+                                 next one at the next commit (DLC_TURN)
     run_unit.py BUILD --all      under each order
 
 The last lines are "N left out (reason)" and "N passed, N failed"."""
@@ -14,16 +16,20 @@ import subprocess
 import sys
 
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-# A program's tests take from microseconds to many seconds: more shards than processors, so that none is left with all the long ones.
+# A program's tests take from microseconds to many seconds: more shards than processors, so that
+# none is left with all the long ones.
 SHARDS = 4 * JOBS
 TURN = int(os.environ.get("DLC_TURN", 0))
-# A kernel takes seconds under each order; the tests of the emulator itself are quick and need all of theirs.
+# A kernel takes seconds under each order; the tests of the emulator itself are quick and need all
+# of theirs.
 IN_TURNS = ["unit-codegen-cuda"]
 
 
 def not_their_turn(program):
-    """The tests of the suites "Policies/*" whose order, the number after the last "/", has another turn."""
-    listed = subprocess.run([program, "--gtest_list_tests"], text=True, stdout=subprocess.PIPE, check=True).stdout
+    """The tests of the suites "Policies/*" whose order, the number after the last "/", has another
+    turn."""
+    listed = subprocess.run([program, "--gtest_list_tests"], text=True, stdout=subprocess.PIPE,
+                            check=True).stdout
     orders, suite = {}, ""
     for line in listed.splitlines():
         words = line.split()
@@ -32,8 +38,10 @@ def not_their_turn(program):
         elif suite.startswith("Policies/"):
             name, order = re.fullmatch(r"(.*)/(\d+)", words[0]).groups()
             orders.setdefault(suite + name, []).append(order)
-    return [f"{test}/{order}" for test, found in orders.items() for number, order in enumerate(found)
-            if number != TURN % len(found)]
+    return [
+        f"{test}/{order}" for test, found in orders.items() for number, order in enumerate(found)
+        if number != TURN % len(found)
+    ]
 
 
 def run_shard(program, reports, shard, excluded):
@@ -42,15 +50,17 @@ def run_shard(program, reports, shard, excluded):
     report = os.path.join(reports, name + ".json")
     if os.path.exists(report):
         os.remove(report)
-    run = subprocess.run([program, "--gtest_output=json:" + report, "--gtest_brief=1"], text=True, errors="replace",
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         env=dict(os.environ, GTEST_TOTAL_SHARDS=str(SHARDS), GTEST_SHARD_INDEX=str(shard),
-                                  GTEST_FILTER="*" + ("-" + ":".join(excluded) if excluded else "")))
+    run = subprocess.run([program, "--gtest_output=json:" + report, "--gtest_brief=1"], text=True,
+                         errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         env=dict(os.environ, GTEST_TOTAL_SHARDS=str(SHARDS),
+                                  GTEST_SHARD_INDEX=str(shard), GTEST_FILTER="*" +
+                                  ("-" + ":".join(excluded) if excluded else "")))
     passed = failed = left_out = 0
     if os.path.exists(report):
         with open(report) as file:
             tests = [test for suite in json.load(file)["testsuites"] for test in suite["testsuite"]]
-        left_out = sum(test.get("result") == "SKIPPED" or test["status"] == "NOTRUN" for test in tests)
+        left_out = sum(
+            test.get("result") == "SKIPPED" or test["status"] == "NOTRUN" for test in tests)
         failed = sum("failures" in test for test in tests)
         passed = len(tests) - left_out - failed
     # A program that crashed, or failed outside any test, is one failure.
@@ -79,7 +89,9 @@ def main():
                 print(counts[3])
     others = sum(map(len, excluded.values()))
     if others:
-        print(f"{others} left out (kernels under orders whose turn it is not: checks/20-unit --all takes each)")
+        print(
+            f"{others} left out (kernels under orders whose turn it is not: checks/20-unit --all takes each)"
+        )
     if left_out:
         print(f"{left_out} left out (disabled or skipped by the test itself)")
     print(f"{passed} passed, {failed} failed")

@@ -8,8 +8,8 @@ include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 add_definitions(${LLVM_DEFINITIONS})
 
-# One precompiled header serves every compiler library: MLIR's headers and those of our dialects, which nearly all of its files
-# need and which take most of their time.
+# One precompiled header serves every compiler library: MLIR's headers and those of our dialects,
+# which nearly all of its files need and which take most of their time.
 if(DLC_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/dlc_pch.cpp "// Anchor of the precompiled header.\n")
   add_library(dlc_pch OBJECT ${CMAKE_BINARY_DIR}/dlc_pch.cpp)
@@ -23,9 +23,10 @@ if(DLC_PCH)
     ${CMAKE_SOURCE_DIR}/ir/dl/DLOps.h)
   add_dependencies(dlc_pch dlc_ir_tablegen)
   target_compile_options(dlc_pch PRIVATE -Xclang -fno-pch-timestamp)
-  # A build that optimises nothing would emit the headers' inline functions once for each of its sources. They are
-  # compiled once instead, from the precompiled header, and linked into what reads it: a third less time for a source
-  # and half of the bytes of its object. (An optimised build inlines most of them, and would take minutes for the rest.)
+  # A build that optimises nothing would emit the headers' inline functions once for each of its
+  # sources. They are compiled once instead, from the precompiled header, and linked into what reads
+  # it: a third less time for a source and half of the bytes of its object. (An optimised build
+  # inlines most of them, and would take minutes for the rest.)
   if(DLC_SANITIZE)
     target_compile_options(dlc_pch PRIVATE -fpch-codegen -fno-sanitize=null,alignment)
     set(header ${CMAKE_BINARY_DIR}/CMakeFiles/dlc_pch.dir/cmake_pch.hxx.pch)
@@ -39,14 +40,16 @@ if(DLC_PCH)
   endif()
 endif()
 
-# The target reads the precompiled header. It must be compiled as that was: an executable as position-independent code, too.
+# The target reads the precompiled header. It must be compiled as that was: an executable as
+# position-independent code, too.
 function(dlc_use_precompiled_header name)
   if(NOT DLC_PCH)
     return()
   endif()
   target_precompile_headers(${name} REUSE_FROM dlc_pch)
   target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
-  # AddressSanitizer reports an access through a null pointer anyway. What reads files asks for both checks again.
+  # AddressSanitizer reports an access through a null pointer anyway. What reads files asks for both
+  # checks again.
   if(DLC_SANITIZE)
     target_compile_options(${name} PRIVATE -fno-sanitize=null,alignment)
     target_link_libraries(${name} PUBLIC dlc_pch_functions)

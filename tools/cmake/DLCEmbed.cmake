@@ -1,7 +1,8 @@
 # dlc_embed(TARGET NAME FILES...): compiles text files into TARGET as a table of strings,
 #   namespace dlc::embed { struct File { const char *name, *text; }; extern const File NAME[]; }
-# which ends with a null name. `name` is the file's name without its folder. Changing a file rebuilds
-# the table. Texts are cut into pieces, since a compiler may limit the length of one literal.
+# which ends with a null name. `name` is the file's name without its folder. Changing a file
+# rebuilds the table. Texts are cut into pieces, since a compiler may limit the length of one
+# literal.
 function(dlc_embed target name)
   set(script ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/EmbedFiles.cmake)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.embed.cpp)

@@ -1,6 +1,6 @@
-//===- dlc-opt.cpp - Runs passes on IR text: the tool of the lit tests -----------------*- C++ -*-===//
+//===- dlc-opt.cpp - Runs passes on IR text: the tool of the lit tests --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"

@@ -1,6 +1,6 @@
-//===- dlc-translate.cpp - Models to IR, IR to text: a tool of the lit tests -----------*- C++ -*-===//
+//===- dlc-translate.cpp - Models to IR, IR to text: a tool of the lit tests --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Translations.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"

@@ -1,8 +1,9 @@
 //===- OldGlibc.c - What the wheel asks of glibc and old versions lack ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM's archives and libstdc++ are compiled against the glibc of the distribution that the wheel is made on. The few functions that they
-// take of versions after 2.28 are here; link_for_old_glibc puts this file into what it links.
+// LLVM's archives and libstdc++ are compiled against the glibc of the distribution that the wheel
+// is made on. The few functions that they take of versions after 2.28 are here; link_for_old_glibc
+// puts this file into what it links.
 //===--------------------------------------------------------------------------------------===//
 #include <pthread.h>
 #include <stddef.h>
@@ -21,7 +22,8 @@ uint32_t arc4random(void) {
   return bits;
 }
 
-// 2.30. The clocks may part while it waits, by a step of the system's time: callers look at their own clock after it.
+// 2.30. The clocks may part while it waits, by a step of the system's time: callers look at their
+// own clock after it.
 int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
                            const struct timespec *until) {
   struct timespec now, real;

@@ -3,9 +3,11 @@
 #
 # DLC_BUILD_DIR   the Release build (default: build)
 # DLC_PYTHON      a Python 3 with NumPy and scikit-learn (default: Debian's, which setup fills)
-# DLC_CORPUS      other people's models (default: ../shared/corpus beside the checkout; may be absent)
+# DLC_CORPUS      other people's models (default: ../shared/corpus beside the checkout; may be
+#                 absent)
 # DLC_JOBS        parallel jobs (default: the number of processors)
-# DLC_TURN        which sample the long kinds of test take (default: the count of commits, so that many runs cover the whole)
+# DLC_TURN        which sample the long kinds of test take (default: the count of commits, so that
+#                 many runs cover the whole)
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export DLC_BUILD_DIR=${DLC_BUILD_DIR:-$ROOT/build}
 export DLC_PYTHON=${DLC_PYTHON:-/usr/bin/python3}
@@ -22,7 +24,8 @@ fail() {
   exit 1
 }
 
-# The Python of the tests that need packages from PyPI: its own, which setup --tests makes, else DLC_PYTHON.
+# The Python of the tests that need packages from PyPI: its own, which setup --tests makes, else
+# DLC_PYTHON.
 oracle_python() {
   local own=$DLC_BUILD_DIR/python-$1/bin/python
   if [ -x "$own" ]; then echo "$own"; else echo "$DLC_PYTHON"; fi

@@ -1,6 +1,6 @@
-//===- CpuCode.cpp - Scheduled CPU kernels to machine code -----------------------------*- C++ -*-===//
+//===- CpuCode.cpp - Scheduled CPU kernels to machine code --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/image/CpuCode.h"
 
 #include "codegen/cpu/image/FlatImage.h"

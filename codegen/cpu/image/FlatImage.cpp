@@ -1,10 +1,10 @@
-//===- FlatImage.cpp - An ELF object laid out as position-independent bytes ------------*- C++ -*-===//
+//===- FlatImage.cpp - An ELF object laid out as position-independent bytes ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM gives an ELF object; the runtime has no linker. So the compiler links: sections lie one after another, calls
-// and reads of constants become distances within the image. memcpy and memset go through stubs of 16 bytes, a jump
-// through the slot behind it.
-//===----------------------------------------------------------------------------------------------===//
+// LLVM gives an ELF object; the runtime has no linker. So the compiler links: sections lie one
+// after another, calls and reads of constants become distances within the image. memcpy and memset
+// go through stubs of 16 bytes, a jump through the slot behind it.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/image/FlatImage.h"
 
 #include "runtime/schema/KernelAbi.h"

@@ -1,6 +1,6 @@
-//===- MachineCode.cpp - LLVM IR to an object file for one instruction set -------------*- C++ -*-===//
+//===- MachineCode.cpp - LLVM IR to an object file for one instruction set ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/image/MachineCode.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -77,9 +77,9 @@ static Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(IsaVariant isa
   return machine;
 }
 
-/// What is left to do: the schedules have vectorised and unrolled, and every kernel is one function without calls. So not
-/// O2, which would spend three times the time on looking for more.
-/// A text asks instcombine to prove that it is done after one round, which is for tests of its own.
+/// What is left to do: the schedules have vectorised and unrolled, and every kernel is one function
+/// without calls. So not O2, which would spend three times the time on looking for more. A text
+/// asks instcombine to prove that it is done after one round, which is for tests of its own.
 static constexpr const char *kPipeline = "function(early-cse<memssa>,instcombine<no-verify-"
                                          "fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>,"
                                          "instcombine<no-verify-fixpoint>,simplifycfg)";
@@ -102,8 +102,8 @@ static Error optimise(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
-/// Stores of one lane of a vector as stores of that element. LLVM 22's x86 back end does so itself, but where the vector was
-/// truncated it stores the lane before truncation: four bytes for two.
+/// Stores of one lane of a vector as stores of that element. LLVM 22's x86 back end does so itself,
+/// but where the vector was truncated it stores the lane before truncation: four bytes for two.
 static void storeSingleLanes(Module &module) {
   SmallVector<IntrinsicInst *> stores;
   for (Function &function : module)

@@ -1,4 +1,4 @@
-//===- MachineCode.h - LLVM IR to an object file for one instruction set ----------------*- C++ -*-===//
+//===- MachineCode.h - LLVM IR to an object file for one instruction set ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_CPU_MACHINECODE_H
 #define DLC_CODEGEN_CPU_MACHINECODE_H

@@ -1,9 +1,10 @@
-//===- FloatConversions.cpp - Rounding to bf16 and f16 without a library ---------------*- C++ -*-===//
+//===- FloatConversions.cpp - Rounding to bf16 and f16 without a library ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The instruction sets that dlc compiles for widen bf16 and f16 and round f32 to f16 themselves; rounding to bf16, and
-// f64 to either, would call compiler-rt. Both round to nearest even; NaN stays NaN.
-//===----------------------------------------------------------------------------------------------===//
+// The instruction sets that dlc compiles for widen bf16 and f16 and round f32 to f16 themselves;
+// rounding to bf16, and f64 to either, would call compiler-rt. Both round to nearest even; NaN
+// stays NaN.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/lower/LowerKernels.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
@@ -48,7 +49,8 @@ public:
   Type like;
 };
 
-/// f64 to f32 by rounding to odd, so that rounding the f32 further down gives what rounding the f64 once would.
+/// f64 to f32 by rounding to odd, so that rounding the f32 further down gives what rounding the f64
+/// once would.
 Value roundToOdd(const Bits &bits, Value wide) {
   OpBuilder &b = bits.builder;
   Location loc = bits.loc;
@@ -102,8 +104,8 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
-/// Integers of 64 bits such that f64 holds them and what they round to in 16 bits stays: beyond 2^53
-/// the low bits become one, which says that there were some.
+/// Integers of 64 bits such that f64 holds them and what they round to in 16 bits stays: beyond
+/// 2^53 the low bits become one, which says that there were some.
 Value withStickyBit(const Bits &bits, Value integers, bool isSigned) {
   OpBuilder &b = bits.builder;
   Location loc = bits.loc;
@@ -119,8 +121,8 @@ Value withStickyBit(const Bits &bits, Value integers, bool isSigned) {
   return arith::SelectOp::create(b, loc, isBeyond, bits.make<arith::OrIOp>(high, sticky), integers);
 }
 
-/// Integers become 16-bit floats by way of f32, as bodies say; folding has merged the two steps. Those
-/// that f32 would round go by way of f64.
+/// Integers become 16-bit floats by way of f32, as bodies say; folding has merged the two steps.
+/// Those that f32 would round go by way of f64.
 template <typename Conversion> struct ExpandFromInteger : OpRewritePattern<Conversion> {
   using OpRewritePattern<Conversion>::OpRewritePattern;
   LogicalResult matchAndRewrite(Conversion op, PatternRewriter &rewriter) const override {

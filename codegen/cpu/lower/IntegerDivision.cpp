@@ -1,10 +1,11 @@
-//===- IntegerDivision.cpp - Quotients of vectors of integers --------------------------*- C++ -*-===//
+//===- IntegerDivision.cpp - Quotients of vectors of integers -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x86 divides integers one at a time and floats by the vector. A float that holds dividend, divisor and, with bits to spare,
-// their quotient gives the same after truncation: where a / b is no whole number it is at least 1 / b away from one, which
-// rounding of at most a / b * 2^-p cannot cross while a < 2^p.
-//===----------------------------------------------------------------------------------------------===//
+// x86 divides integers one at a time and floats by the vector. A float that holds dividend, divisor
+// and, with bits to spare, their quotient gives the same after truncation: where a / b is no whole
+// number it is at least 1 / b away from one, which rounding of at most a / b * 2^-p cannot cross
+// while a < 2^p.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/lower/LowerKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +18,8 @@ namespace dlc::codegen {
 
 namespace {
 
-/// LLVM will find a constant: a number that is repeated, or chosen by comparing numbers, as divisors are.
+/// LLVM will find a constant: a number that is repeated, or chosen by comparing numbers, as
+/// divisors are.
 static bool isConstant(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || matchPattern(op, m_Constant()))

@@ -1,6 +1,6 @@
-//===- LowerKernelAbi.cpp - The runtime's calling convention for CPU kernels -----------*- C++ -*-===//
+//===- LowerKernelAbi.cpp - The runtime's calling convention for CPU kernels --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/lower/LowerKernels.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"

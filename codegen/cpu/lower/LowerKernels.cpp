@@ -1,6 +1,6 @@
-//===- LowerKernels.cpp - CPU kernel IR to the LLVM dialect ----------------------------*- C++ -*-===//
+//===- LowerKernels.cpp - CPU kernel IR to the LLVM dialect -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/lower/LowerKernels.h"
 
 #include "ir/scalar/MathExpansion.h"
@@ -49,7 +49,8 @@ KernelLowering::KernelLowering(MLIRContext *context)
   populateSCFToControlFlowConversionPatterns(flatten);
   toBlocks = std::move(flatten);
 
-  // One conversion for all dialects: a chain of passes leaves casts between vectors and memrefs behind.
+  // One conversion for all dialects: a chain of passes leaves casts between vectors and memrefs
+  // behind.
   target.addLegalOp<ModuleOp>();
   // The casts that give pointers as memrefs fold away after it.
   target.addLegalOp<UnrealizedConversionCastOp>();

@@ -1,16 +1,19 @@
-//===- Saturation.cpp - Floats that end as integers of few bits ------------------------*- C++ -*-===//
+//===- Saturation.cpp - Floats that end as integers of few bits ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A float becomes an integer of at most 16 bits as select(x is NaN, 0, max(min(x, high), low)). What a NaN or a zero with a sign
-// would be in max and min does not matter there, so that a comparison and a choice do for each: one instruction of x86.
+// A float becomes an integer of at most 16 bits as select(x is NaN, 0, max(min(x, high), low)).
+// What a NaN or a zero with a sign would be in max and min does not matter there, so that a
+// comparison and a choice do for each: one instruction of x86.
 //
-// QuantizeLinear converts round(x / scale) + zero point. Where the scale is a constant, x is clamped before it is divided, and two
-// multiplications by the reciprocal divide it: the reciprocal is kept as the sum of two floats, its product with x is rounded
-// once but for an error of 2^-47. Whether this rounds as the quotient does to every integer of the range is tried out here for the
+// QuantizeLinear converts round(x / scale) + zero point. Where the scale is a constant, x is
+// clamped before it is divided, and two multiplications by the reciprocal divide it: the reciprocal
+// is kept as the sum of two floats, its product with x is rounded once but for an error of 2^-47.
+// Whether this rounds as the quotient does to every integer of the range is tried out here for the
 // scale at hand, at the floats around each half; the constants that fail keep their division.
 //
-// An integer that is widened and made a float again (DequantizeLinear) is the float that it was made from.
-//===----------------------------------------------------------------------------------------------===//
+// An integer that is widened and made a float again (DequantizeLinear) is the float that it was
+// made from.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/lower/LowerKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,8 +107,8 @@ template <typename Op> static std::optional<std::pair<Value, float>> withConstan
   return std::nullopt;
 }
 
-/// The reciprocal of `scale` that divides as exactly as rounding to the whole numbers from `low` to `high` can tell; nullopt where
-/// none does.
+/// The reciprocal of `scale` that divides as exactly as rounding to the whole numbers from `low` to
+/// `high` can tell; nullopt where none does.
 static std::optional<Reciprocal> reciprocalOf(float scale, float low, float high) {
   static constexpr float kLeast = 0x1p-60f, kMost = 0x1p60f;
   static constexpr int kNeighbours = 4;
@@ -141,7 +144,8 @@ std::optional<Reciprocal> SimplifySaturation::knownReciprocalOf(float scale, flo
   return known->second;
 }
 
-/// Whole numbers from `low` to `high` that are round(x / scale) + zero point, saturated; null where `value` is something else.
+/// Whole numbers from `low` to `high` that are round(x / scale) + zero point, saturated; null where
+/// `value` is something else.
 Value SimplifySaturation::quantized(Floats floats, Value value, float low, float high) const {
   static constexpr float kMostZeroPoint = 256;
   Value sum = value;
@@ -167,13 +171,15 @@ Value SimplifySaturation::quantized(Floats floats, Value value, float low, float
   Value rest = arith::MulFOp::create(b, loc, x, floats.constant(reciprocal->low));
   x = math::FmaOp::create(b, loc, x, floats.constant(reciprocal->high), rest);
   x = math::RoundEvenOp::create(b, loc, x);
-  // Without a zero point the sum makes +0 of -0, as an integer does; nothing below 0 is left where 0 is the first.
+  // Without a zero point the sum makes +0 of -0, as an integer does; nothing below 0 is left where
+  // 0 is the first.
   if (first < 0 || zeroPoint != 0)
     x = arith::AddFOp::create(b, loc, x, floats.constant(zeroPoint));
   return x;
 }
 
-/// Lets users that convert the integers of `conversion` back to floats read `number` itself, which is whole and in range.
+/// Lets users that convert the integers of `conversion` back to floats read `number` itself, which
+/// is whole and in range.
 static void forwardFloats(PatternRewriter &rewriter, Value conversion, Value number) {
   auto forward = [&](Value integers, bool isSigned, Value floats) {
     for (Operation *user : llvm::make_early_inc_range(integers.getUsers()))

@@ -1,6 +1,6 @@
-//===- BuildKernelsCpu.cpp - CPU kernel IR by the plan of every kernel -----------------*- C++ -*-===//
+//===- BuildKernelsCpu.cpp - CPU kernel IR by the plan of every kernel --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cpu/schedule/Schedule.h"
 #include "codegen/plan/ExpandAttention.h"

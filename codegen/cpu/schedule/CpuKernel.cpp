@@ -1,6 +1,6 @@
-//===- CpuKernel.cpp - The function of one CPU kernel while it is filled ---------------*- C++ -*-===//
+//===- CpuKernel.cpp - The function of one CPU kernel while it is filled ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +17,8 @@ static MemRefType flatBuffer(Type element) {
   return MemRefType::get({ShapedType::kDynamic}, element);
 }
 
-/// Bits of the widest element that the body of `kernel` computes with; 64 where it counts positions.
+/// Bits of the widest element that the body of `kernel` computes with; 64 where it counts
+/// positions.
 static int64_t widestElement(dlx::KernelOp kernel, const LoopNest &nest) {
   int64_t widest = 8;
   auto add = [&](TypeRange types) {
@@ -106,7 +107,7 @@ AffineMap CpuKernel::passedDims() const {
   return dl::dimsMap(passed, builder.getContext());
 }
 
-//===- Index arithmetic -----------------------------------------------------------------------------===//
+//===- Index arithmetic -----------------------------------------------------------------------===//
 
 Value CpuKernel::index(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
@@ -180,7 +181,7 @@ Value CpuKernel::laneMask(Value count, int64_t lanes) {
                                splat(narrow, lanes));
 }
 
-//===- Control --------------------------------------------------------------------------------------===//
+//===- Control --------------------------------------------------------------------------------===//
 
 void CpuKernel::forEach(Value from, Value to, int64_t step, Body body) {
   auto loop = scf::ForOp::create(builder, loc, from, to, index(step));
@@ -260,7 +261,7 @@ void CpuKernel::forVector(AffineExpr variable, Value from, Value to,
   });
 }
 
-//===- Memory ---------------------------------------------------------------------------------------===//
+//===- Memory ---------------------------------------------------------------------------------===//
 
 bool isVectorAccess(const IndexMath &math, AffineExpr offset, AffineExpr variable) {
   return math.strideAlong(offset, variable) != Stride::other;
@@ -351,7 +352,8 @@ Value CpuKernel::loadVector(Value buffer, AffineExpr offset) {
   return vector::MaskedLoadOp::create(builder, loc, type, buffer, at, vector->mask, zero);
 }
 
-/// Every `step`th element, of vectors that end with the last one of them: nothing is read behind it.
+/// Every `step`th element, of vectors that end with the last one of them: nothing is read behind
+/// it.
 Value CpuKernel::loadApart(Value buffer, AffineExpr offset, int64_t step) {
   int64_t lanes = vector->lanes, end = (lanes - 1) * step + 1;
   auto type = VectorType::get({lanes}, cast<MemRefType>(buffer.getType()).getElementType());

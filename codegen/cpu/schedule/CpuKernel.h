@@ -1,9 +1,9 @@
-//===- CpuKernel.h - The function of one CPU kernel while it is filled ------------------*- C++ -*-===//
+//===- CpuKernel.h - The function of one CPU kernel while it is filled --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all CPU schedules share: the signature over flat buffers, loops, and how elements come from and go to memory,
-// one at a time or as a vector along one loop variable.
-//===----------------------------------------------------------------------------------------------===//
+// What all CPU schedules share: the signature over flat buffers, loops, and how elements come from
+// and go to memory, one at a time or as a vector along one loop variable.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
 #define DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
 
@@ -26,8 +26,9 @@ struct VectorLoop {
 
 class CpuKernel {
 public:
-  /// Starts a function named as `kernel` at the end of `module`. Its arguments: the kernel's inputs and its results as
-  /// memref<?xT>, the used symbols, begin and end of the tile range, scratch memory.
+  /// Starts a function named as `kernel` at the end of `module`. Its arguments: the kernel's inputs
+  /// and its results as memref<?xT>, the used symbols, begin and end of the tile range, scratch
+  /// memory.
   CpuKernel(dlx::KernelOp kernel, IsaVariant isa, llvm::ArrayRef<dl::Range> symbols,
             mlir::ModuleOp module);
 
@@ -42,22 +43,24 @@ public:
 
   /// Values are vectors along this while it is set.
   std::optional<VectorLoop> vector;
-  /// While set, scalar loads read offset 0 where it is false: the value is not used there, the address may not exist.
+  /// While set, scalar loads read offset 0 where it is false: the value is not used there, the
+  /// address may not exist.
   mlir::Value guard;
   /// While set, applied to every offset before it is used.
   std::function<mlir::AffineExpr(mlir::AffineExpr)> rewriteOffset;
-  /// While set, asked where the element of an input lies instead: a buffer and an offset, or nullopt for its own.
+  /// While set, asked where the element of an input lies instead: a buffer and an offset, or
+  /// nullopt for its own.
   using Place = std::optional<std::pair<mlir::Value, mlir::AffineExpr>>;
   std::function<Place(unsigned input, mlir::AffineExpr offset)> redirect;
 
-  /// Returns an emitter for a part of a kernel that has several ops with stages: the one that ends in
-  /// `result`, which maps make of the result of `root`.
+  /// Returns an emitter for a part of a kernel that has several ops with stages: the one that ends
+  /// in `result`, which maps make of the result of `root`.
   BodyEmitter emitterOf(LoopNestOpInterface root, mlir::Value result);
 
   /// Elements of 32 bits in a vector register.
   int64_t lanes() const { return isa == IsaVariant::avx2 ? 8 : 16; }
-  /// Elements that the vectors of rows have: as many of the widest that the kernel computes with as fill a register, at least
-  /// lanes() of them.
+  /// Elements that the vectors of rows have: as many of the widest that the kernel computes with as
+  /// fill a register, at least lanes() of them.
   int64_t rowLanes() const { return lanesOfRows; }
   /// The symbols passed behind the buffers, for dlx.kernel's `dims`.
   mlir::AffineMap passedDims() const;
@@ -98,8 +101,9 @@ public:
                                         Branch otherwise);
   void when(mlir::Value condition, llvm::function_ref<void()> then);
 
-  /// Runs `body` over [from, to) of `variable`, first with vectors of rowLanes() while they fit, then with a part of one, or one
-  /// by one where the instruction set cannot mask all of the kernel's elements.
+  /// Runs `body` over [from, to) of `variable`, first with vectors of rowLanes() while they fit,
+  /// then with a part of one, or one by one where the instruction set cannot mask all of the
+  /// kernel's elements.
   void forVector(mlir::AffineExpr variable, mlir::Value from, mlir::Value to,
                  llvm::function_ref<void()> body);
 
@@ -113,12 +117,13 @@ public:
   /// lane follow them. All are vectors along the loop at hand, or none is.
   void storeInterleaved(llvm::ArrayRef<mlir::Value> values, mlir::AffineExpr offset);
 
-  /// A square of a buffer's elements: lines of neighbours `apart` elements apart, the first one at `first`.
+  /// A square of a buffer's elements: lines of neighbours `apart` elements apart, the first one at
+  /// `first`.
   struct Lines {
     mlir::Value buffer, first, apart;
   };
-  /// Copies `count` lines of `length` elements so that neighbours of one become neighbours of the other: element i of line j goes to
-  /// element j of line i.
+  /// Copies `count` lines of `length` elements so that neighbours of one become neighbours of the
+  /// other: element i of line j goes to element j of line i.
   void copyTurned(const Lines &from, const Lines &to, mlir::Value count, mlir::Value length);
 
   /// The buffer of kernel input `input`.
@@ -156,9 +161,11 @@ private:
   llvm::SmallVector<unsigned> symbols;
 };
 
-/// True where `offset` along `variable` stays or moves by one: what a vector can read without gathering.
+/// True where `offset` along `variable` stays or moves by one: what a vector can read without
+/// gathering.
 bool isVectorAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::AffineExpr variable);
-/// The same, or moves by so little that whole vectors are read and the elements between thrown away.
+/// The same, or moves by so little that whole vectors are read and the elements between thrown
+/// away.
 bool isDenseAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::AffineExpr variable);
 
 /// How a schedule asks to be launched: the same for all instruction sets.
@@ -210,7 +217,8 @@ inline bool isRecurrent(dlx::KernelOp kernel) {
 }
 /// The weights of a recurrence; its schedules read them in these layouts alone.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);
-/// True where the kernel is a sum of products whose second operand lies in panels of kPanel columns.
+/// True where the kernel is a sum of products whose second operand lies in panels of kPanel
+/// columns.
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math);
 /// The instruction set from which on none is faster for such a kernel, avx512 for any other.
 IsaVariant bestIsaOfContraction(BodyEmitter &emitter, IndexMath &math);

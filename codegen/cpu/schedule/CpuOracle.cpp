@@ -1,6 +1,6 @@
-//===- CpuOracle.cpp - What the schedules of the CPU can run ---------------------------*- C++ -*-===//
+//===- CpuOracle.cpp - What the schedules of the CPU can run ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuOracle.h"
 
 #include "codegen/Passes.h"

@@ -1,4 +1,4 @@
-//===- CpuOracle.h - What the schedules of the CPU can run -----------------------------*- C++ -*-===//
+//===- CpuOracle.h - What the schedules of the CPU can run --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_CPU_SCHEDULE_CPUORACLE_H
 #define DLC_CODEGEN_CPU_SCHEDULE_CPUORACLE_H

@@ -1,10 +1,10 @@
-//===- Schedule.h - A way to run kernels on a CPU --------------------------------------*- C++ -*-===//
+//===- Schedule.h - A way to run kernels on a CPU -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every schedule is a record of one table (Schedules.cpp). `dl-select-schedules-cpu` asks them all
 // about each kernel and writes on it the plan that is estimated to be the fastest;
 // `dl-build-kernels-cpu` carries plans out for every instruction set and decides nothing.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_SCHEDULE_H
 #define DLC_CODEGEN_SCHEDULE_CPU_SCHEDULE_H
 
@@ -37,8 +37,8 @@ private:
 struct CpuSchedule {
   /// As `dlc inspect` calls it.
   llvm::StringRef name;
-  /// The plan by which the kernel would run, with its estimate for one core; null where the schedule
-  /// cannot run it.
+  /// The plan by which the kernel would run, with its estimate for one core; null where the
+  /// schedule cannot run it.
   dlx::PlanAttr (*match)(CpuPlanQuestion &question);
   /// Fills the function and says how many tiles it has.
   CpuLaunch (*build)(CpuKernel &kernel);

@@ -1,6 +1,6 @@
-//===- Schedules.cpp - The table of CPU schedules --------------------------------------*- C++ -*-===//
+//===- Schedules.cpp - The table of CPU schedules -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/Schedule.h"
 
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"

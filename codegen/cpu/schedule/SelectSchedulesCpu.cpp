@@ -1,6 +1,6 @@
-//===- SelectSchedulesCpu.cpp - How every kernel of module @cpu runs -------------------*- C++ -*-===//
+//===- SelectSchedulesCpu.cpp - How every kernel of module @cpu runs ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cpu/schedule/Schedule.h"
 #include "codegen/plan/PlanChoice.h"

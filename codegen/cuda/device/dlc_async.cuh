@@ -30,8 +30,8 @@ DLC_DEV void cp_async16(void *shared, const void *global, int source_bytes) {
                "r"(source_bytes)
                : "memory");
 }
-/// Copies BYTES (4, 8 or 16), or zeroes them where not `copy`. Both addresses aligned to BYTES; `global` is not read
-/// otherwise.
+/// Copies BYTES (4, 8 or 16), or zeroes them where not `copy`. Both addresses aligned to BYTES;
+/// `global` is not read otherwise.
 template <int BYTES> DLC_DEV void cp_async(void *shared, const void *global, bool copy) {
   if constexpr (BYTES == 16)
     cp_async16(shared, global, copy ? 16 : 0);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One template for GEMM, batched GEMM and implicit-GEMM convolution: what an operand is and what
-// becomes of the totals are functions of the caller's. A block computes a tile of m x n out of slabs
-// (dlc_slab.cuh). The totals pass through shared memory once more, so that the epilogue is called
-// from one place, on vectors.
+// becomes of the totals are functions of the caller's. A block computes a tile of m x n out of
+// slabs (dlc_slab.cuh). The totals pass through shared memory once more, so that the epilogue is
+// called from one place, on vectors.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_mma.cuh"
@@ -125,17 +125,18 @@ template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, kBytes> 
   }
 };
 
-/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
-/// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8, which are e4m3 with `float8`
-/// and else have signed_X and zero_X of each operand: see mma_sums), index (int or i64), the tile of
-/// a block (tile_m, tile_n, tile_k elements), its warps (warps_m x warps_n, and warps_k of each that
-/// share a slab's steps of k), stages, the loops that k counts (slab_k), and for each operand X its
-/// width and whether it is across (see slab), whether it lies along k in shared memory, and the taps
-/// of its window (slab_feed; for that operand `place` follows). `early`: the operand, 1 for A and 2 for B, that
-/// is weights, whose first slabs are asked for before the grids before this one have ended; 0:
-/// neither; and row_tiles (tile_of_block). With WINDOW the rows are those of windows one after the
-/// other, a tile has as many whole ones as it holds, and `finish` takes the number of a window and
-/// the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
+/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for
+/// all m < rows and n < columns. Config: type (f16, bf16, float rounded to tf32, or i8, which are
+/// e4m3 with `float8` and else have signed_X and zero_X of each operand: see mma_sums), index (int
+/// or i64), the tile of a block (tile_m, tile_n, tile_k elements), its warps (warps_m x warps_n,
+/// and warps_k of each that share a slab's steps of k), stages, the loops that k counts (slab_k),
+/// and for each operand X its width and whether it is across (see slab), whether it lies along k in
+/// shared memory, and the taps of its window (slab_feed; for that operand `place` follows).
+/// `early`: the operand, 1 for A and 2 for B, that is weights, whose first slabs are asked for
+/// before the grids before this one have ended; 0: neither; and row_tiles (tile_of_block). With
+/// WINDOW the rows are those of windows one after the other, a tile has as many whole ones as it
+/// holds, and `finish` takes the number of a window and the totals of its rows. Share: whole_depth,
+/// or split_depth (dlc_split.cuh).
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
                                 typename Config::index columns, typename Config::index depth,
@@ -270,7 +271,8 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
                                      element_b, finish, place...);
 }
 
-/// contract_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+/// contract_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has them
+/// side by side.
 template <class Config, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_mma_split(typename Config::index rows, typename Config::index columns,
                                 typename Config::index depth, const typename Config::type *a,

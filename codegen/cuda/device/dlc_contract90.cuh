@@ -20,8 +20,8 @@
 #ifdef DLC_HAS_WGMMA
 namespace dlc {
 
-/// Rows and columns of tiles as blocks take them: bands of eight rows of tiles, so that tiles in work at a time share
-/// slabs in the L2 cache.
+/// Rows and columns of tiles as blocks take them: bands of eight rows of tiles, so that tiles in
+/// work at a time share slabs in the L2 cache.
 template <class Index> struct tile_order {
   Index rows, columns; // in tiles
 
@@ -35,7 +35,8 @@ template <class Index> struct tile_order {
   }
 };
 
-/// The stages of one operand: ROWS rows of 128 bytes along k, or ALONG_ROWS blocks of 64 rows, 128 bytes a step of k.
+/// The stages of one operand: ROWS rows of 128 bytes along k, or ALONG_ROWS blocks of 64 rows, 128
+/// bytes a step of k.
 template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
   static constexpr int kDepth = 128 / (int)sizeof(T), kBytes = ROWS * 128, kBlock = kDepth * 128;
 
@@ -141,9 +142,10 @@ private:
   }
 };
 
-/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns, true)`
-/// for all m < rows and n < columns, and `finish(m, n, something, false)` for others of them: it may
-/// read what lies there before it knows, and stores nothing.
+/// total(m, n) = sum over k of a(m, k) b(n, k); then
+/// `finish(m, n, totals of `vector` columns, true)` for all m < rows and n < columns, and
+/// `finish(m, n, something, false)` for others of them: it may read what lies there before it
+/// knows, and stores nothing.
 ///
 /// Config: type (f16, bf16, or float, which the maps round to tf32, or i8: as of contract_mma),
 /// index (int or i64), tile_n (64, 128 or 256; 128 rows and 128 bytes of k are fixed), stages, and
@@ -211,7 +213,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
     batch = BATCHED ? tile / order.count() : 0;
     order.place(BATCHED ? tile - batch * order.count() : tile, tile_m, tile_n);
   };
-  // The barriers are ready before the grids before this one have ended, and the weights on their way.
+  // The barriers are ready before the grids before this one have ended, and the weights on their
+  // way.
   if (kEarly != 0 && thread == 0 && first_tile < tiles) {
     Index batch, tile_m, tile_n;
     place(first_tile, batch, tile_m, tile_n);

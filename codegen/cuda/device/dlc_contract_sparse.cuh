@@ -11,8 +11,8 @@
 
 namespace dlc {
 
-/// The places of a slab's stored elements as dl.expand_two_of_four has them, 16 bits for 16 steps of
-/// k: those of COLUMNS columns one after the other.
+/// The places of a slab's stored elements as dl.expand_two_of_four has them, 16 bits for 16 steps
+/// of k: those of COLUMNS columns one after the other.
 template <int COLUMNS, int DEPTH> struct places_slab {
   static_assert(DEPTH % 64 == 0, "copies have eight bytes");
   static constexpr int kWords = DEPTH / 16, kElements = COLUMNS * kWords;
@@ -42,10 +42,10 @@ template <int COLUMNS, int DEPTH> struct places_slab {
 };
 
 /// contract_mma_share for a matrix of `columns` by `depth`, a multiple of 64, whose `values` and
-/// `places` are those of dl.expand_two_of_four, row by row. Config: as there, where the operand A is
-/// the rows, which lie along k in shared memory; `tile_m` is a multiple of 8 for each of its warps,
-/// `tile_n` of 16, and `tile_k` of 64. `early`: 2 where values and places are weights, which come
-/// before the grids before this one have ended, else 0.
+/// `places` are those of dl.expand_two_of_four, row by row. Config: as there, where the operand A
+/// is the rows, which lie along k in shared memory; `tile_m` is a multiple of 8 for each of its
+/// warps, `tile_n` of 16, and `tile_k` of 64. `early`: 2 where values and places are weights, which
+/// come before the grids before this one have ended, else 0.
 template <class Config, class Share, class FA, class FE>
 DLC_DEV void contract_sparse_share(const Share &share, typename Config::index rows,
                                    typename Config::index columns, typename Config::index depth,

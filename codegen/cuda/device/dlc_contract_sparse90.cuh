@@ -1,10 +1,10 @@
 //===- dlc_contract_sparse90.cuh - products with 2:4 weights on Hopper ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// contract_sparse with wgmma. Its first operand may be sparse: so the columns of the product are the
-// rows of wgmma, 64 for each of two warpgroups, and a tile's rows are its columns. One thread of the
-// first warpgroup lets TMA bring slabs of 128 steps of k, and all its threads copy the places of
-// what is stored. Blocks stay, as those of contract_wgmma do.
+// contract_sparse with wgmma. Its first operand may be sparse: so the columns of the product are
+// the rows of wgmma, 64 for each of two warpgroups, and a tile's rows are its columns. One thread
+// of the first warpgroup lets TMA bring slabs of 128 steps of k, and all its threads copy the
+// places of what is stored. Blocks stay, as those of contract_wgmma do.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_contract90.cuh"
@@ -16,9 +16,9 @@ namespace dlc {
 /// leave: the totals of a store lie in different banks.
 inline constexpr int kSparsePitch = 20;
 
-/// The totals of a warp's 16 columns and N rows, as an accumulator of wgmma has them turned, on their
-/// way through `totals` of shared memory, CHUNK rows a turn: calls `visit(row, column, VECTOR
-/// totals)`.
+/// The totals of a warp's 16 columns and N rows, as an accumulator of wgmma has them turned, on
+/// their way through `totals` of shared memory, CHUNK rows a turn: calls
+/// `visit(row, column, VECTOR totals)`.
 template <int N, int CHUNK, int VECTOR, class Visit>
 DLC_DEV void give_turned(const float (&d)[N / 2], float *totals, int lane, const Visit &visit) {
   constexpr int kPerRow = 16 / VECTOR, kVectors = CHUNK * kPerRow, kTurns = kVectors / 32;
@@ -49,8 +49,9 @@ DLC_DEV void give_turned(const float (&d)[N / 2], float *totals, int lane, const
 /// dl.expand_two_of_four of the matrix of `values_map` and of `places`, and `x_map`'s matrix lies
 /// along k; then `finish` as of contract_wgmma_of. Config: type (f16 or bf16), index, tile_m (rows:
 /// 64 or 128), stages, vector, and early: 1 where values and places are weights, whose first slabs
-/// come before the grids before this one have ended, else 0. `depth` is a multiple of 128. The boxes
-/// of the maps have 64 elements by 128 rows, of x by tile_m rows. 384 threads; any number of blocks.
+/// come before the grids before this one have ended, else 0. `depth` is a multiple of 128. The
+/// boxes of the maps have 64 elements by 128 rows, of x by tile_m rows. 384 threads; any number of
+/// blocks.
 template <class Config, class P, class FE>
 DLC_DEV void contract_wgmma_sparse(typename Config::index rows, typename Config::index columns,
                                    typename Config::index depth, const tensor_map *x_map,

@@ -1,10 +1,10 @@
 //===- dlc_depthwise.cuh - convolutions of few channels each --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a result sums over the window of one channel, or of the few of its group, there is no matrix
-// product to speak of. A thread computes a strip of neighbouring results of some channels that lie
-// together: each input is loaded once for all of the strip's results, each tap of the filter once for
-// the strip.
+// Where a result sums over the window of one channel, or of the few of its group, there is no
+// matrix product to speak of. A thread computes a strip of neighbouring results of some channels
+// that lie together: each input is loaded once for all of the strip's results, each tap of the
+// filter once for the strip.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_device.cuh"
@@ -30,8 +30,8 @@ template <int OUT, int TAPS, int STRIDE, int DILATION> struct strip_taps {
   }
 };
 
-/// Inputs of a strip's line that are loaded as vectors of WIDTH neighbours along it, of which the first begins at input
-/// FIRST. WIDTH 1: none.
+/// Inputs of a strip's line that are loaded as vectors of WIDTH neighbours along it, of which the
+/// first begins at input FIRST. WIDTH 1: none.
 template <int WIDTH, int FIRST, int INPUTS> struct line_vectors {
   /// The input with which the vector of input `i` begins; -1: it is loaded alone.
   static DLC_DEV constexpr int begin(int i) {
@@ -40,8 +40,8 @@ template <int WIDTH, int FIRST, int INPUTS> struct line_vectors {
   }
 };
 
-/// Elements that lie together from where `element` says (WIDTH = LANES), or one that it computes (WIDTH 0); zeros where
-/// it says -1.
+/// Elements that lie together from where `element` says (WIDTH = LANES), or one that it computes
+/// (WIDTH 0); zeros where it says -1.
 template <int WIDTH, int LANES, class T, class Value>
 DLC_DEV void read_strip(float (&values)[LANES], const T *base, Value element) {
   if constexpr (WIDTH == 0) {
@@ -57,14 +57,16 @@ DLC_DEV void read_strip(float (&values)[LANES], const T *base, Value element) {
   }
 }
 
-/// For the rows x columns results of this thread's strip, of which `below` and `beside` lie inside the result, and each of
-/// `lanes` channels: total = sum over rc, rh, rw, in this order, of image(rc, rh, rw, th, tw) * filter(rc, rh, rw, e).
-/// Then finish(th, tw, totals of the channels), or, with `across`, finish(th, 0, totals of the columns). An element body
-/// gives an offset, -1 for 0, or with width_x (width_w) 0 the value. Config: type, index, rows, columns, lanes, depth,
-/// and for both dims taps, stride, dilation and whether all strips are `whole`; width_w is 1 where the filters of
-/// channels do not lie together; `along_x`: neighbours along an image's row that are loaded together, from the tap
-/// `first_x` of the strip's first result on, all of which are inside the image or none; `staged`: totals wait in shared
-/// memory, so that a long epilogue is called from one place of the text. Blocks of `threads`.
+/// For the rows x columns results of this thread's strip, of which `below` and `beside` lie inside
+/// the result, and each of `lanes` channels: total = sum over rc, rh, rw, in this order, of
+/// image(rc, rh, rw, th, tw) * filter(rc, rh, rw, e). Then finish(th, tw, totals of the channels),
+/// or, with `across`, finish(th, 0, totals of the columns). An element body gives an offset, -1 for
+/// 0, or with width_x (width_w) 0 the value. Config: type, index, rows, columns, lanes, depth, and
+/// for both dims taps, stride, dilation and whether all strips are `whole`; width_w is 1 where the
+/// filters of channels do not lie together; `along_x`: neighbours along an image's row that are
+/// loaded together, from the tap `first_x` of the strip's first result on, all of which are inside
+/// the image or none; `staged`: totals wait in shared memory, so that a long epilogue is called
+/// from one place of the text. Blocks of `threads`.
 template <class Config, class FX, class FW, class FE>
 DLC_DEV void depthwise(typename Config::index below, typename Config::index beside,
                        const typename Config::type *x, const typename Config::type *w,

@@ -31,8 +31,8 @@ using i64 = long long;
 /// The same, with at least `blocks` blocks resident on a multiprocessor.
 #define DLC_KERNEL_OCCUPANCY(threads, blocks)                                                      \
   extern "C" __global__ void __launch_bounds__(threads, blocks)
-/// The same for blocks in clusters of `blocks`, neighbours along the grid's x, of which the grid has a multiple.
-/// For sm_90 and later: dlc_cluster.cuh.
+/// The same for blocks in clusters of `blocks`, neighbours along the grid's x, of which the grid
+/// has a multiple. For sm_90 and later: dlc_cluster.cuh.
 #define DLC_KERNEL_CLUSTER(threads, blocks)                                                        \
   extern "C" __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(threads)
 /// Static shared memory: DLC_SHARED(float, red, [32]);
@@ -196,12 +196,12 @@ DLC_DEV u32 atomic_cas(u32 *p, u32 expected, u32 desired) {
   return ::atomicCAS(p, expected, desired);
 }
 
-/// Before a kernel reads or writes device memory, but for weights, which nothing writes while kernels
-/// run: waits until the grids before it in its stream have
-/// ended and shows what they wrote, then lets the next grid's blocks take their places, where they
-/// wait likewise. So what a launch overlaps is another's end, and never its memory. The other order
-/// is slower: an H100 took 0.59 ms for BERT-base in place of 0.52. Without effect before sm_90, and
-/// in launches that begin in order anyway.
+/// Before a kernel reads or writes device memory, but for weights, which nothing writes while
+/// kernels run: waits until the grids before it in its stream have ended and shows what they wrote,
+/// then lets the next grid's blocks take their places, where they wait likewise. So what a launch
+/// overlaps is another's end, and never its memory. The other order is slower: an H100 took 0.59 ms
+/// for BERT-base in place of 0.52. Without effect before sm_90, and in launches that begin in order
+/// anyway.
 DLC_DEV void begin_grid() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -17,8 +17,8 @@ namespace dlc {
 /// The room in shared memory of a block's lines of the image, of its filters and of totals.
 template <class Config> struct few_channels_room {
   static constexpr int kWarps = 4, kTileN = Config::tile_n;
-  /// Column w of the image lies at kLead + w of its line, and tap 0 of a window at an even place where
-  /// its stride is even: a tap before the first one, whose filters are 0, sees to that.
+  /// Column w of the image lies at kLead + w of its line, and tap 0 of a window at an even place
+  /// where its stride is even: a tap before the first one, whose filters are 0, sees to that.
   static constexpr int kLead = 8, kShift = Config::pad_left & 1,
                        kGroup = Config::taps_w + kShift <= 4 ? 4 : 8;
   static constexpr int kRowsIn = (Config::rows - 1) * Config::stride_h + Config::taps_h,
@@ -62,13 +62,14 @@ DLC_DEV void stage_places(float *totals, int first, const float (&acc)[Config::t
 }
 
 /// total(m, n) = sum over c, kd, kh, kw of x(image, c, frame * stride_d + kd - pad_front, row *
-/// stride_h + kh - pad_top, column * stride_w + kw - pad_left) * w(n, c, kd, kh, kw), where m counts
-/// images, frames, rows and columns; then finish(m, n, totals of `vector` filters), or, `across`,
-/// finish(n, m, totals of `vector` columns). Config: type (f16 or bf16), index, channels, deep, high,
-/// wide (of the image), out_deep, out_high, out_wide, taps_d, taps_h, taps_w, stride_d, stride_h,
-/// stride_w, pad_front, pad_top, pad_left, filters, and of a block its rows of results, how often it
-/// takes so many, `turns`, and its filters, tile_n. Elements X of the image are of the type, or
-/// floats. 128 threads; the grid's x counts images, frames and blocks of rows, y tiles of filters.
+/// stride_h + kh - pad_top, column * stride_w + kw - pad_left) * w(n, c, kd, kh, kw), where m
+/// counts images, frames, rows and columns; then finish(m, n, totals of `vector` filters), or,
+/// `across`, finish(n, m, totals of `vector` columns). Config: type (f16 or bf16), index, channels,
+/// deep, high, wide (of the image), out_deep, out_high, out_wide, taps_d, taps_h, taps_w, stride_d,
+/// stride_h, stride_w, pad_front, pad_top, pad_left, filters, and of a block its rows of results,
+/// how often it takes so many, `turns`, and its filters, tile_n. Elements X of the image are of the
+/// type, or floats. 128 threads; the grid's x counts images, frames and blocks of rows, y tiles of
+/// filters.
 template <class Config, class X, class FE>
 DLC_DEV void contract_few_channels(const X *x, const typename Config::type *w, const FE &finish) {
   using T = typename Config::type;

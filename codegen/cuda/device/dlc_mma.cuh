@@ -3,8 +3,8 @@
 //
 // mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators, of bytes, with i32
 // ones, and of e4m3, as f16; mma.sp, of which one operand has two of each four elements; what
-// orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole tile: in the emulator each call is
-// one meeting of the warp.
+// orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole tile: in the emulator each call
+// is one meeting of the warp.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_async.cuh"
@@ -61,7 +61,8 @@ DLC_DEV void mma_m16n8k8(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1. T float: 8 steps of k, of operands in tf32.
+/// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1. T float: 8 steps of k, of
+/// operands in tf32.
 template <class T, int MI, int NJ>
 DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4],
                       const u32 (&b)[(NJ + 1) / 2][4]) {
@@ -143,7 +144,8 @@ DLC_DEV void mma_sparse_m16n8k32<bf16>(float (&d)[4], const u32 (&a)[4], u32 pla
 ///   ascend. Lane l with l % 4 of 0 holds those of steps 0-15 of k, with 1 those of steps 16-31: in
 ///   the low half, the lowest bits first, the 8 of row l / 4, in the high half those of row
 ///   l / 4 + 8. Those of the other lanes are not read.
-/// - `b[j]` holds tile j: register r of lane l the steps 8r + 2(l % 4) and the next of column l / 4.
+/// - `b[j]` holds tile j: register r of lane l the steps 8r + 2(l % 4) and the next of column l /
+///   4.
 template <class T, int MI, int NJ>
 DLC_DEV void mma_tile_sparse(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&places)[MI],
                              const u32 (&b)[NJ][4]) {

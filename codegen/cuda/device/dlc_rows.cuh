@@ -189,8 +189,8 @@ template <class Config, class FA, class FB> struct rows_walk {
 /// checked_a, checked_b, along_k (of b) and the block: warps_n, warps_k, lanes_n (of a warp, along
 /// n), columns and steps of k (deep) of a thread, stages of its ring. What a thread reads of b at
 /// once, `deep` elements along k or else `columns` of them, divides their dim. The grid's x counts
-/// blocks of columns, each Share::kParts times. `early`: b is weights, which no kernel writes, and its
-/// first elements are asked for before the grids before this one have ended.
+/// blocks of columns, each Share::kParts times. `early`: b is weights, which no kernel writes, and
+/// its first elements are asked for before the grids before this one have ended.
 template <class Config, class Share, class FA, class FB, class FE>
 DLC_DEV void contract_rows_share(const Share &share, typename Config::index rows,
                                  typename Config::index columns, typename Config::index depth,

@@ -1,10 +1,11 @@
 //===- dlc_simt.cuh - matrix products in IEEE float -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What contract_mma (dlc_contract.cuh) is to tensor cores: the same slabs and the same epilogue, multiplied by the ordinary
-// units of floats, which round each step as the contract of f32 wants. A lane has rows and columns in quads. Where a slab
-// lies along k, four reads of 16 bytes bring four steps of k of four rows; where it lies across, four rows of four steps: so
-// neither kind is transposed, and 4 x 4 x 4 products come from eight reads, or fewer the more quads a lane has.
+// What contract_mma (dlc_contract.cuh) is to tensor cores: the same slabs and the same epilogue,
+// multiplied by the ordinary units of floats, which round each step as the contract of f32 wants. A
+// lane has rows and columns in quads. Where a slab lies along k, four reads of 16 bytes bring four
+// steps of k of four rows; where it lies across, four rows of four steps: so neither kind is
+// transposed, and 4 x 4 x 4 products come from eight reads, or fewer the more quads a lane has.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_slab.cuh"
@@ -21,8 +22,8 @@ template <class Slab, int LANES, bool ALONG_K, int ROWS = 4> struct quad {
   static DLC_DEV constexpr int row(int lane, int e) {
     return ALONG_K ? e * LANES + lane : lane * ROWS + e;
   }
-  /// All of a lane's reads have this in common: where chunk `group` of its first row from `first` on
-  /// lies.
+  /// All of a lane's reads have this in common: where chunk `group` of its first row from `first`
+  /// on lies.
   struct origin {
     int lane, group, first, place;
   };
@@ -55,10 +56,10 @@ template <class Slab, int LANES, bool ALONG_K, int ROWS = 4> struct quad {
 };
 
 /// total(m, n) = sum over k of a(m, k) b(n, k), added in the order of k within each of warps_k
-/// shares, and these in their order; then `finish(m, n, totals of `vector` columns)` for all
-/// m < rows and n < columns. Config as of contract_mma, its type float; the grid begins here
-/// (`early`). A warp's tile is a multiple of 32 x 16, or has 8 columns; it has 32 rows where windows
-/// would straddle these. WINDOW as of contract_mma.
+/// shares, and these in their order; then `finish(m, n, totals of `vector` columns)` for all m <
+/// rows and n < columns. Config as of contract_mma, its type float; the grid begins here (`early`).
+/// A warp's tile is a multiple of 32 x 16, or has 8 columns; it has 32 rows where windows would
+/// straddle these. WINDOW as of contract_mma.
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows,
                                  typename Config::index columns, typename Config::index depth,
@@ -91,7 +92,8 @@ DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows
         *stages_b = stages_a + Config::stages * SlabA::kElements;
   u32 warp = threadIdx.x >> 5; // unsigned: it is divided by shifts
   // Reads of 16 bytes a lane take half as long where lanes that differ in bit 0, or those that
-  // differ in bit 1, ask for the same: rows do the former, columns the latter. This is not measured.
+  // differ in bit 1, ask for the same: rows do the former, columns the latter. This is not
+  // measured.
   int lane_m = (int)(threadIdx.x >> 1 & 1 | threadIdx.x >> 2 & 6),
       lane_n = (int)(threadIdx.x & 1 | threadIdx.x >> 1 & 2);
   int group = (int)(warp / kGroup % kGroups), warp_m = (int)(warp % kGroup / kWarpsN),
@@ -241,7 +243,8 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
                                       element_b, finish, place...);
 }
 
-/// contract_simt with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+/// contract_simt with the config's `parts` blocks for each tile (split_depth): the grid's x has
+/// them side by side.
 template <class Config, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_simt_split(typename Config::index rows, typename Config::index columns,
                                  typename Config::index depth, const float *a, const float *b,

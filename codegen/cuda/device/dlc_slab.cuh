@@ -33,8 +33,9 @@ template <class Config, bool LOOPS = (Config::k_loops > 1)> struct slab_k {
   }
 };
 
-/// Where k counts the steps of k_loops loops (up to four), an operand is told their indices too. All but the first loop's
-/// extents are constants (k_1, k_2, k_3): so the walk adds to the indices, with carries, and divides nothing.
+/// Where k counts the steps of k_loops loops (up to four), an operand is told their indices too.
+/// All but the first loop's extents are constants (k_1, k_2, k_3): so the walk adds to the indices,
+/// with carries, and divides nothing.
 template <class Config> struct slab_k<Config, true> {
   using Index = typename Config::index;
   static constexpr int kLoops = Config::k_loops;
@@ -97,10 +98,10 @@ struct slab {
     return (line * kChunks + (SWIZZLED ? swizzled<kChunks>(line, chunk) : chunk)) * kPerChunk;
   }
 
-  /// Brings rows from `first` on and steps of k from `k0` on. `operand(row, k)` is the offset from `base` of WIDTH
-  /// elements that lie together, or -1 where they are OUTSIDE; with WIDTH 0 it is the element
-  /// itself. ACROSS: neighbours in memory are neighbours of different lines; an operand of less than
-  /// 4 bytes that is ACROSS is told k alone.
+  /// Brings rows from `first` on and steps of k from `k0` on. `operand(row, k)` is the offset from
+  /// `base` of WIDTH elements that lie together, or -1 where they are OUTSIDE; with WIDTH 0 it is
+  /// the element itself. ACROSS: neighbours in memory are neighbours of different lines; an operand
+  /// of less than 4 bytes that is ACROSS is told k alone.
   template <int WIDTH, int THREADS, bool ACROSS = WIDTH == 1, class Index, class Operand>
   static DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                            Index k0, Index depth) {
@@ -242,9 +243,9 @@ private:
           place < 0 ? outside() : base[place];
     }
   }
-  /// The same, a chunk of a line by each thread, the same chunk of neighbouring lines by neighbours:
-  /// of an image's rows, whose elements at one step of k lie near each other. All places are known
-  /// before the first is read, so that no read waits for another.
+  /// The same, a chunk of a line by each thread, the same chunk of neighbouring lines by
+  /// neighbours: of an image's rows, whose elements at one step of k lie near each other. All
+  /// places are known before the first is read, so that no read waits for another.
   template <int THREADS, class Index, class K, class Operand>
   static DLC_DEV void gather_chunks(T *stage, const T *base, const Operand &operand, Index first,
                                     Index rows, const K &from, Index depth) {
@@ -279,10 +280,11 @@ private:
   template <class I> using flat_k = slab_k<flat_config<I>>;
 };
 
-/// Brings the slabs of one operand, one after the other. TAPS: the operand is an image under a window of so many taps, all
-/// of k's loops but the last, and whether it is read at a row depends on the tap alone. Then the row's place is found once,
-/// with one bit for each tap, and each step adds what it has in common with all rows: place(row, k, ...) is the body's
-/// offset without its tests.
+/// Brings the slabs of one operand, one after the other. TAPS: the operand is an image under a
+/// window of so many taps, all of k's loops but the last, and whether it is read at a row depends
+/// on the tap alone. Then the row's place is found once, with one bit for each tap, and each step
+/// adds what it has in common with all rows: place(row, k, ...) is the body's offset without its
+/// tests.
 template <class Slab, class Config, int WIDTH, int THREADS, bool ACROSS, int TAPS>
 struct slab_feed {
   using T = typename Config::type;
@@ -354,7 +356,8 @@ struct slab_feed {
 
 private:
   /// Slabs that end where the last loop does have one tap each and never reach beyond k. So all
-  /// threads walk from tap to tap alike, and a thread's own step is part of where its window begins.
+  /// threads walk from tap to tap alike, and a thread's own step is part of where its window
+  /// begins.
   static DLC_DEV constexpr bool is_whole() {
     if constexpr (kKeepsRows)
       return K::extent(K::kLoops - 1) % Slab::kDepth == 0;
@@ -366,8 +369,9 @@ private:
   }
 };
 
-/// Runs `fill(stage, step)` for all steps, up to STAGES - 1 of them ahead of `multiply(stage)`, which runs in order: all
-/// threads of the block together. At the end the stages are free. Each is called from one place: they are long.
+/// Runs `fill(stage, step)` for all steps, up to STAGES - 1 of them ahead of `multiply(stage)`,
+/// which runs in order: all threads of the block together. At the end the stages are free. Each is
+/// called from one place: they are long.
 template <int STAGES, class Index, class Fill, class Multiply>
 DLC_DEV void through_ring(Index steps, const Fill &fill, const Multiply &multiply) {
   int filled = 0, stage = 0; // where the next slab goes, and the one to multiply

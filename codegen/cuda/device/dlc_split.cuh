@@ -1,9 +1,10 @@
 //===- dlc_split.cuh - several blocks for one tile of a product -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product of few tiles and a long sum leaves most of a GPU idle. So several blocks share a tile, each of which sums a part
-// of k; their totals meet in memory. Whichever block comes last adds all parts in their order, so that the bits do not
-// depend on who that is, and goes on alone. Nobody waits: this is an ordinary launch.
+// A product of few tiles and a long sum leaves most of a GPU idle. So several blocks share a tile,
+// each of which sums a part of k; their totals meet in memory. Whichever block comes last adds all
+// parts in their order, so that the bits do not depend on who that is, and goes on alone. Nobody
+// waits: this is an ordinary launch.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_device.cuh"
@@ -17,8 +18,9 @@ struct whole_depth {
   static DLC_DEV void begin() { begin_grid(); }
 };
 
-/// PARTS blocks for each tile, neighbours along the grid's x. `exchange`: kExchangeWords counters, zero before and after
-/// each launch, of which each tile has one (the last is grid_barrier's); then the parts.
+/// PARTS blocks for each tile, neighbours along the grid's x. `exchange`: kExchangeWords counters,
+/// zero before and after each launch, of which each tile has one (the last is grid_barrier's); then
+/// the parts.
 template <int PARTS> struct split_depth {
   static constexpr int kParts = PARTS;
   static constexpr int kExchangeWords = 1024; // kExchangeCounterBytes of KernelAbi.h
@@ -51,12 +53,13 @@ template <int PARTS> struct split_depth {
     return last[0];
   }
 
-  /// True in the one block of a tile that comes last, with the sum of all blocks' totals in this thread's: at(0) to
-  /// at(COUNT - 1) are its registers.
+  /// True in the one block of a tile that comes last, with the sum of all blocks' totals in this
+  /// thread's: at(0) to at(COUNT - 1) are its registers.
   template <int THREADS, int COUNT, class At> DLC_DEV bool sum(const At &at) const {
     static_assert(COUNT % 4 == 0, "totals travel in fours");
     constexpr int kPart = THREADS * COUNT;
-    // The same thread of each block has the same totals of the tile: which they are does not matter.
+    // The same thread of each block has the same totals of the tile: which they are does not
+    // matter.
     float *first = parts<kPart>() + (int)threadIdx.x * 4, *own = first + blockIdx.x % PARTS * kPart;
 #pragma unroll
     for (int i = 0; i < COUNT; i += 4) {
@@ -78,7 +81,8 @@ template <int PARTS> struct split_depth {
   }
 };
 
-/// The steps of k, of `steps` in all, that this block takes, from `begin` on: as many as the others, or one more.
+/// The steps of k, of `steps` in all, that this block takes, from `begin` on: as many as the
+/// others, or one more.
 template <class Share, class Index> DLC_DEV Index share_steps(Index steps, Index &begin) {
   begin = 0;
   if constexpr (Share::kParts > 1) {
@@ -95,8 +99,8 @@ struct block_tile {
 };
 
 /// The grid's x counts the tiles along the rows, with the blocks that share each, and its y those
-/// along the columns. Where these may be more than y can count, Config::row_tiles says how many there
-/// are along the rows, and x counts all tiles.
+/// along the columns. Where these may be more than y can count, Config::row_tiles says how many
+/// there are along the rows, and x counts all tiles.
 template <class Config, class Share> DLC_DEV block_tile tile_of_block() {
   constexpr u32 kRowTiles = (u32)Config::row_tiles;
   if constexpr (kRowTiles > 0) {

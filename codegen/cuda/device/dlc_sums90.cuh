@@ -11,8 +11,8 @@
 #ifdef DLC_HAS_WGMMA
 namespace dlc {
 
-/// Shared memory through which the warpgroup's threads tell each other the sums of columns: a barrier
-/// of 128 arrivals, and room for two tiles.
+/// Shared memory through which the warpgroup's threads tell each other the sums of columns: a
+/// barrier of 128 arrivals, and room for two tiles.
 struct column_sums_room {
   u64 *met;
   i32 *sums;
@@ -64,8 +64,9 @@ template <class Config, int N, int KIND = number_kind<Config>()> struct wgmma_su
 /// added in f32. While one warpgroup adds, the other one multiplies.
 ///
 /// An H100 aligns 32 products and the total before them to the largest exponent and cuts each off
-/// below 2^-13 of that. So |y - y64| <= (4 * 34 * 2^-13 + (K / 128 + 2) * 2^-24) * sum |a| |b| at worst;
-/// the first part is rarely above a hundredth of that, since errors of 34 terms are not all full.
+/// below 2^-13 of that. So |y - y64| <= (4 * 34 * 2^-13 + (K / 128 + 2) * 2^-24) * sum |a| |b| at
+/// worst; the first part is rarely above a hundredth of that, since errors of 34 terms are not all
+/// full.
 template <class Config, int N> struct wgmma_sums<Config, N, kFloat8> {
   using Total = float;
   enum { kInFlight = 0, kCounts = 0, kZeroA = 0, kZeroB = 0, kParts = 1 };
@@ -141,8 +142,9 @@ template <class Config, int N> struct wgmma_sums<Config, N, kBytes> {
   }
 
 private:
-  /// Adds a PARTS-th of the 128 bytes of a line, 16 at a time. Lines begin at different chunks, so that
-  /// neighbouring lines are in different banks; a sum need not know where the swizzle puts what.
+  /// Adds a PARTS-th of the 128 bytes of a line, 16 at a time. Lines begin at different chunks, so
+  /// that neighbouring lines are in different banks; a sum need not know where the swizzle puts
+  /// what.
   template <bool SIGNED, int PARTS>
   static DLC_DEV i32 add_line(const u8 *stage, int line, int part, i32 sum) {
 #pragma unroll

@@ -66,10 +66,10 @@ template <int PARTS> struct cluster_depth {
   static constexpr int kParts = PARTS;
 };
 
-/// Adds the totals of a tile's 128 rows and N columns that each block of the cluster has at `totals`,
-/// always in the order of the blocks, and calls `visit(row, column, VECTOR sums)` for the rows of this
-/// block: every PARTS-th, so that all blocks have some where the product ends within the tile. By 256
-/// threads of each block, of which this one is `thread`.
+/// Adds the totals of a tile's 128 rows and N columns that each block of the cluster has at
+/// `totals`, always in the order of the blocks, and calls `visit(row, column, VECTOR sums)` for the
+/// rows of this block: every PARTS-th, so that all blocks have some where the product ends within
+/// the tile. By 256 threads of each block, of which this one is `thread`.
 template <int PARTS, int N, int VECTOR, class Total, class Visit>
 DLC_DEV void sum_totals(const Total *totals, int thread, const Visit &visit) {
   constexpr int kVectors = N / VECTOR, kPitch = totals_pitch(N);

@@ -16,14 +16,16 @@
 
 namespace dlc {
 
-/// Where in shared memory an operand begins whose elements lie together along k: rows of 128 bytes with the 128-byte
-/// swizzle, groups of eight rows 1024 bytes apart. Adding 2 moves 32 bytes along k.
+/// Where in shared memory an operand begins whose elements lie together along k: rows of 128 bytes
+/// with the 128-byte swizzle, groups of eight rows 1024 bytes apart. Adding 2 moves 32 bytes along
+/// k.
 DLC_DEV u64 wgmma_along_k(const void *p) {
   u64 address = (smem_u32(p) & 0x3ffffu) >> 4;
   return address | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
 }
-/// The same for one whose 16-bit elements lie together along the rows of A, or the columns of B: 64 of them in 128 bytes,
-/// neighbouring steps of k 128 bytes apart, the next 64 of them `block` bytes further. Adding 128 moves 16 steps along k.
+/// The same for one whose 16-bit elements lie together along the rows of A, or the columns of B: 64
+/// of them in 128 bytes, neighbouring steps of k 128 bytes apart, the next 64 of them `block` bytes
+/// further. Adding 128 moves 16 steps along k.
 DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
   u64 address = (smem_u32(p) & 0x3ffffu) >> 4;
   return address | (u64)(block >> 4) << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
@@ -111,9 +113,10 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                : DLC_ACC32("+f", 0), DLC_ACC32("+f", 32), DLC_ACC32("+f", 64), DLC_ACC32("+f", 96) \
                : "l"(a), "l"(b), "r"(places), "r"((int)accumulate))
 
-/// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M, ALONG_N: the operand's
-/// elements lie together along its rows (columns), in 16-bit types only. Lane l of warp w holds of d, for each eight
-/// columns j, columns 8j+2(l%4) and the next: of row 16w+l/4 in d[4j], d[4j+1], of row 16w+l/4+8 in d[4j+2], d[4j+3].
+/// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M,
+/// ALONG_N: the operand's elements lie together along its rows (columns), in 16-bit types only.
+/// Lane l of warp w holds of d, for each eight columns j, columns 8j+2(l%4) and the next: of row
+/// 16w+l/4 in d[4j], d[4j+1], of row 16w+l/4+8 in d[4j+2], d[4j+3].
 template <class T, int N, bool ALONG_M, bool ALONG_N>
 DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
 
@@ -138,8 +141,8 @@ DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
 /// d (+)= A(64x32) * B(32xN) of bytes, each operand's with a sign or without. Exact; sums wrap.
 template <bool SIGNED_A, bool SIGNED_B, int N>
 DLC_DEV void wgmma_bytes(i32 (&d)[N / 2], u64 a, u64 b, bool accumulate);
-/// The same of e4m3. The hardware adds with some 14 bits: after 128 steps of k at the latest, totals
-/// are to be added in float.
+/// The same of e4m3. The hardware adds with some 14 bits: after 128 steps of k at the latest,
+/// totals are to be added in float.
 template <int N> DLC_DEV void wgmma_float8(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
 
 #define DLC_WGMMA_SIGNS(N, of_a, of_b, is_a, is_b)                                                 \

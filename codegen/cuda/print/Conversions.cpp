@@ -1,6 +1,6 @@
-//===- Conversions.cpp - The C++ expression of a conversion -----------------------------*- C++ -*-===//
+//===- Conversions.cpp - The C++ expression of a conversion -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/Expressions.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,6 +1,6 @@
-//===- Cpp.cpp - Pieces of C++ text: expressions, types, literals, identifiers ---------*- C++ -*-===//
+//===- Cpp.cpp - Pieces of C++ text: expressions, types, literals, identifiers ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/Cpp.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -103,7 +103,8 @@ std::optional<Expr> literal(Attribute value, Type type, unsigned indexBits, bool
 std::string commentText(StringRef text) {
   std::string out;
   for (unsigned char c : text) {
-    // A backslash at the end would continue the comment on the next line; control characters may break it.
+    // A backslash at the end would continue the comment on the next line; control characters may
+    // break it.
     if (c == '\\')
       out += "\\x5c";
     else if (c < 0x20 || c == 0x7f)
@@ -114,7 +115,8 @@ std::string commentText(StringRef text) {
   return out;
 }
 
-/// Words that no value may take as its name: of C++, and names that the text or the macros behind it use.
+/// Words that no value may take as its name: of C++, and names that the text or the macros behind
+/// it use.
 static const llvm::StringSet<> &reserved() {
   static const llvm::StringSet<> words = {
       "alignas",  "alignof",  "and",      "asm",     "auto",      "bool",      "break",
@@ -138,8 +140,8 @@ std::string Names::fresh(StringRef wish) {
     name += llvm::isAlnum(c) || c == '_' ? c : '_';
   if (name.empty() || llvm::isDigit(name.front()))
     name = "v" + name;
-  // Names with two underscores belong to the implementation, dlc_ and DLC_ to the vocabulary and the functions that
-  // the text defines.
+  // Names with two underscores belong to the implementation, dlc_ and DLC_ to the vocabulary and
+  // the functions that the text defines.
   if (reserved().contains(name) || StringRef(name).starts_with_insensitive("dlc_") ||
       name.front() == '_' || StringRef(name).contains("__"))
     name = "v" + std::to_string(used.size());

@@ -1,4 +1,4 @@
-//===- Cpp.h - Pieces of C++ text: expressions, types, literals, identifiers -----------*- C++ -*-===//
+//===- Cpp.h - Pieces of C++ text: expressions, types, literals, identifiers --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_CUDA_CPP_H
 #define DLC_CODEGEN_CUDA_CPP_H
@@ -37,13 +37,15 @@ struct Expr {
 /// `expr` with parentheses where it binds less tightly than `least`.
 std::string paren(const Expr &expr, Prec least);
 
-/// The C++ type of a scalar or rank-1 vector; nullopt where it has none. `indexBits`: what index is.
+/// The C++ type of a scalar or rank-1 vector; nullopt where it has none. `indexBits`: what index
+/// is.
 std::optional<std::string> typeName(mlir::Type type, unsigned indexBits);
 /// The unsigned type of an integer's width: "u32".
 std::string unsignedName(mlir::Type integer, unsigned indexBits);
 
-/// A constant that reads back to the same bits; nullopt where it is no scalar number. Integers of 64 bits get a suffix
-/// where `exactType` (function arguments, where int and i64 would be ambiguous).
+/// A constant that reads back to the same bits; nullopt where it is no scalar number. Integers of
+/// 64 bits get a suffix where `exactType` (function arguments, where int and i64 would be
+/// ambiguous).
 std::optional<Expr> literal(mlir::Attribute value, mlir::Type type, unsigned indexBits,
                             bool exactType = false);
 
@@ -53,7 +55,8 @@ std::string commentText(llvm::StringRef text);
 /// The identifiers in scope.
 class Names {
 public:
-  /// A new identifier like `wish`, which none in scope and no word of C++ or of the vocabulary equals.
+  /// A new identifier like `wish`, which none in scope and no word of C++ or of the vocabulary
+  /// equals.
   std::string fresh(llvm::StringRef wish);
   size_t open() const { return used.size(); }
   /// Forgets what was made since open().

@@ -1,6 +1,6 @@
-//===- CudaText.cpp - Kernel IR as CUDA C++ text ---------------------------------------*- C++ -*-===//
+//===- CudaText.cpp - Kernel IR as CUDA C++ text ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/CudaText.h"
 
 #include "codegen/cuda/KernelTemplate.h"
@@ -44,8 +44,8 @@ static void addWithIncludes(StringRef name, std::vector<std::string> &headers) {
   headers.push_back(name.str());
 }
 
-/// The bodies of exp, log and their like where the kernel calls them, once for each type: both targets compute them by
-/// the same arithmetic.
+/// The bodies of exp, log and their like where the kernel calls them, once for each type: both
+/// targets compute them by the same arithmetic.
 static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp kernel,
                                         unsigned indexBits) {
   std::map<std::pair<std::string, unsigned>, Operation *>

@@ -1,13 +1,13 @@
-//===- Expressions.cpp - The C++ expression of one op ----------------------------------*- C++ -*-===//
+//===- Expressions.cpp - The C++ expression of one op -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where C++ and the IR differ:
-//   data integers wrap in the IR, signed overflow is undefined in C++: add_wrap and its like. Index values never
-//   overflow (the schedule proved their width), so they use plain operators;
-//   narrow integers promote to int: casts and explicit template arguments restore the width;
-//   `x % 30u` would make the whole expression around it unsigned: udiv and umod give signed values back;
-//   an unordered comparison is true on NaN: the negation of the opposite ordered one.
-//===----------------------------------------------------------------------------------------------===//
+//   data integers wrap in the IR, signed overflow is undefined in C++: add_wrap and its like. Index
+//   values never overflow (the schedule proved their width), so they use plain operators; narrow
+//   integers promote to int: casts and explicit template arguments restore the width; `x % 30u`
+//   would make the whole expression around it unsigned: udiv and umod give signed values back; an
+//   unordered comparison is true on NaN: the negation of the opposite ordered one.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/Expressions.h"
 
 #include "ir/scalar/ScalarFunctions.h"
@@ -104,7 +104,8 @@ Expr Expressions::call(StringRef function, ValueRange args) {
 }
 
 Expr Expressions::infix(Operation *op, StringRef symbol, Prec prec) {
-  // Among bit operations and shifts nobody knows the precedence: anything but a name is in parentheses.
+  // Among bit operations and shifts nobody knows the precedence: anything but a name is in
+  // parentheses.
   bool isBits = prec == Prec::bitwise || prec == Prec::shift;
   Expr lhs = operand(op->getOperand(0)), rhs = operand(op->getOperand(1));
   auto above = static_cast<Prec>(static_cast<int>(prec) + 1);

@@ -1,4 +1,4 @@
-//===- Expressions.h - The C++ expression of one op ------------------------------------*- C++ -*-===//
+//===- Expressions.h - The C++ expression of one op ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_CUDA_EXPRESSIONS_H
 #define DLC_CODEGEN_CUDA_EXPRESSIONS_H
@@ -24,7 +24,8 @@ public:
   Expressions(unsigned indexBits, std::function<cpp::Expr(mlir::Value)> textOf)
       : indexBits(indexBits), textOf(std::move(textOf)) {}
 
-  /// True for ops that build() can say: those with one value and no effect but reading memory or meeting the warp.
+  /// True for ops that build() can say: those with one value and no effect but reading memory or
+  /// meeting the warp.
   static bool isExpression(mlir::Operation *op);
   /// The expression of `op`; nullopt where it has none.
   std::optional<cpp::Expr> build(mlir::Operation *op);

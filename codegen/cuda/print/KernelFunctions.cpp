@@ -1,6 +1,6 @@
-//===- KernelFunctions.cpp - Signatures and shared memory of printed functions ----------*- C++ -*-===//
+//===- KernelFunctions.cpp - Signatures and shared memory of printed functions ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/CudaText.h"
 #include "codegen/cuda/print/KernelPrinter.h"
 
@@ -99,8 +99,9 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
       os << "[" << size << "]";
     os << ");\n";
   }
-  // Before anything is read or written: the runtime may launch the kernel before the one before it has ended.
-  // Some templates do so themselves, once shared memory is ready or weights are on their way.
+  // Before anything is read or written: the runtime may launch the kernel before the one before it
+  // has ended. Some templates do so themselves, once shared memory is ready or weights are on their
+  // way.
   if (!kernel->hasAttr("dlc.begins"))
     os << "  dlc::begin_grid();\n";
   if (!failed)

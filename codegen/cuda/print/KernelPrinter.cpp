@@ -1,6 +1,6 @@
-//===- KernelPrinter.cpp - Functions and statements as CUDA C++ ------------------------*- C++ -*-===//
+//===- KernelPrinter.cpp - Functions and statements as CUDA C++ ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/KernelPrinter.h"
 
 #include "runtime/schema/KernelAbi.h"
@@ -29,7 +29,7 @@ void KernelPrinter::error(Operation *op, const Twine &why) {
   failed = true;
 }
 
-//===- Values -------------------------------------------------------------------------------------===//
+//===- Values ---------------------------------------------------------------------------------===//
 
 Expr KernelPrinter::textOf(Value value) {
   if (auto it = named.find(value); it != named.end())
@@ -98,7 +98,8 @@ void KernelPrinter::define(Value value, const Expr &expr) {
   named[value] = name;
 }
 
-/// True where `inner` runs at most once for each run of `outer`, which holds it: only ifs lie between.
+/// True where `inner` runs at most once for each run of `outer`, which holds it: only ifs lie
+/// between.
 static bool runsOnce(Block *outer, Block *inner) {
   while (inner != outer) {
     auto parent = dyn_cast_or_null<scf::IfOp>(inner->getParentOp());
@@ -134,7 +135,7 @@ void KernelPrinter::flushReads() {
     define(value, textOf(value));
 }
 
-//===- Statements ---------------------------------------------------------------------------------===//
+//===- Statements -----------------------------------------------------------------------------===//
 
 void KernelPrinter::block(Block &block, ArrayRef<std::string> targets) {
   SmallVector<std::string> outerTargets(targets);
@@ -161,7 +162,8 @@ static bool writesOrMeets(Operation *op) {
       .wasInterrupted();
 }
 
-/// Whether something that is printed needs the value: what is used only by values that nobody uses is not.
+/// Whether something that is printed needs the value: what is used only by values that nobody uses
+/// is not.
 static bool isUsed(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     return !Expressions::isExpression(user) || isa<gpu::ShuffleOp>(user) ||
@@ -210,7 +212,8 @@ void KernelPrinter::statement(Operation *op) {
         line() << "dlc::store(" << target << ", " << value << ");\n";
       })
       .Case<vector::InsertOp>([&](vector::InsertOp insert) {
-        // The loop's vector in place: the schedule inserts into what the loop carries and yields the result.
+        // The loop's vector in place: the schedule inserts into what the loop carries and yields
+        // the result.
         auto carried = dyn_cast<BlockArgument>(insert.getDest());
         if (!carried || !carried.hasOneUse() || insert.getNumIndices() != 1 ||
             !insert->hasOneUse() || !isa<scf::YieldOp>(*insert->user_begin()))

@@ -1,10 +1,11 @@
-//===- KernelPrinter.h - Functions and statements as CUDA C++ --------------------------*- C++ -*-===//
+//===- KernelPrinter.h - Functions and statements as CUDA C++ -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One statement for each value that is used twice, has a role or is long; the others stand inside their user. Ops are
-// visited in order: an expression that may be inlined waits in `pending` until its user takes it, and is written out as
-// a statement before an op that could change what it reads.
-//===----------------------------------------------------------------------------------------------===//
+// One statement for each value that is used twice, has a role or is long; the others stand inside
+// their user. Ops are visited in order: an expression that may be inlined waits in `pending` until
+// its user takes it, and is written out as a statement before an op that could change what it
+// reads.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CUDA_KERNELPRINTER_H
 #define DLC_CODEGEN_CUDA_KERNELPRINTER_H
 

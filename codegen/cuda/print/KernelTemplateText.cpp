@@ -1,6 +1,6 @@
-//===- KernelTemplateText.cpp - Calls of kernel templates as CUDA C++ ------------------*- C++ -*-===//
+//===- KernelTemplateText.cpp - Calls of kernel templates as CUDA C++ ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/KernelPrinter.h"
 
 #include "mlir/Dialect/UB/IR/UBOps.h"

@@ -1,6 +1,6 @@
-//===- BuildKernelsCuda.cpp - Kernel IR by the plan of every kernel of module @cuda ----*- C++ -*-===//
+//===- BuildKernelsCuda.cpp - Kernel IR by the plan of every kernel of module @cuda -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Schedules.h"

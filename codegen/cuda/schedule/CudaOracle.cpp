@@ -1,6 +1,6 @@
-//===- CudaOracle.cpp - What the schedules for CUDA can run ----------------------------*- C++ -*-===//
+//===- CudaOracle.cpp - What the schedules for CUDA can run -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/CudaOracle.h"
 
 #include "codegen/Passes.h"

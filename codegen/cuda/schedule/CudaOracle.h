@@ -1,4 +1,4 @@
-//===- CudaOracle.h - What the schedules for CUDA can run ------------------------------*- C++ -*-===//
+//===- CudaOracle.h - What the schedules for CUDA can run ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_CUDA_SCHEDULE_CUDAORACLE_H
 #define DLC_CODEGEN_CUDA_SCHEDULE_CUDAORACLE_H

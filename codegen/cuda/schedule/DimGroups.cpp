@@ -1,6 +1,6 @@
-//===- DimGroups.cpp - Dims that can be walked as one ----------------------------------*- C++ -*-===//
+//===- DimGroups.cpp - Dims that can be walked as one -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/DimGroups.h"
 
 using namespace mlir;

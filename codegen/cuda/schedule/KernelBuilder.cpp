@@ -1,6 +1,6 @@
-//===- KernelBuilder.cpp - The gpu.func under construction -----------------------------*- C++ -*-===//
+//===- KernelBuilder.cpp - The gpu.func under construction --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
 #include "codegen/cuda/KernelTemplate.h"
@@ -36,9 +36,10 @@ KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
   bindSymbols();
 }
 
-//===- The function -------------------------------------------------------------------------------===//
+//===- The function ---------------------------------------------------------------------------===//
 
-/// What the op that reads `argument` calls it, through ops that merely move it: dlc's own words, never the user's.
+/// What the op that reads `argument` calls it, through ops that merely move it: dlc's own words,
+/// never the user's.
 static std::string roleOf(BlockArgument argument) {
   Value value = argument;
   // What no op reads is memory for the kernel itself.
@@ -97,7 +98,8 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
     types.push_back(buffer(tensor));
   types.append(body.usedSymbols().size(), b.getI64Type());
 
-  // Every symbol of a module may be a word of C++ or of CUDA, and kernels link into one image: a prefix keeps them apart.
+  // Every symbol of a module may be a word of C++ or of CUDA, and kernels link into one image: a
+  // prefix keeps them apart.
   std::string name = "dlc_" + kernel.getSymName().str();
   for (char &c : name)
     if (!llvm::isAlnum(c))
@@ -267,7 +269,7 @@ void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid, int64_t d
       AffineMapAttr::get(dl::dimsMap({math.constant(dynamicShared)}, kernel.getContext())));
 }
 
-//===- Values -------------------------------------------------------------------------------------===//
+//===- Values ---------------------------------------------------------------------------------===//
 
 Value KernelBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 Value KernelBuilder::add(Value lhs, Value rhs) {
@@ -373,7 +375,7 @@ Value KernelBuilder::address(OpBuilder &builder, AffineExpr offset) {
   return math.materialize(builder, loc, isPlain(flat) ? flat : offset);
 }
 
-//===- Control ------------------------------------------------------------------------------------===//
+//===- Control --------------------------------------------------------------------------------===//
 
 ValueRange KernelBuilder::loop(StringRef role, Value from, Value to, int64_t step, ValueRange inits,
                                ArrayRef<StringRef> names, Unroll unroll, Body body) {
@@ -454,7 +456,7 @@ SmallVector<Value> KernelBuilder::chooseAll(Value condition,
   return SmallVector<Value>(op.getResults());
 }
 
-//===- Memory -------------------------------------------------------------------------------------===//
+//===- Memory ---------------------------------------------------------------------------------===//
 
 Value KernelBuilder::shared(ArrayRef<int64_t> shape, Type element, StringRef role) {
   auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);

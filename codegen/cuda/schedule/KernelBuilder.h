@@ -1,9 +1,9 @@
-//===- KernelBuilder.h - The gpu.func under construction -------------------------------*- C++ -*-===//
+//===- KernelBuilder.h - The gpu.func under construction ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the schedules of all kinds of kernels share: the function with its arguments, the words for arithmetic on index
-// values, loads and stores, and the attributes that record a launch.
-//===----------------------------------------------------------------------------------------------===//
+// What the schedules of all kinds of kernels share: the function with its arguments, the words for
+// arithmetic on index values, loads and stores, and the attributes that record a launch.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
 
@@ -23,8 +23,9 @@ namespace dlc::codegen {
 
 class KernelBuilder {
 public:
-  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the results, then the
-  /// symbols that the kernel uses, as i64. With `part` it serves those shapes alone.
+  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and
+  /// of the results, then the symbols that the kernel uses, as i64. With `part` it serves those
+  /// shapes alone.
   KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
                 llvm::ArrayRef<dl::Range> symbols, std::optional<ShapePart> part = {});
 
@@ -42,7 +43,7 @@ public:
   /// The parts of the kernel's body where it is an attention that was expanded.
   std::optional<dl::AttentionParts> attention;
 
-  //===- Values -----------------------------------------------------------------------------------===//
+  //===- Values -------------------------------------------------------------------------------===//
   mlir::Value index(int64_t value);
   mlir::Value index(mlir::AffineExpr expr) { return math.materialize(b, loc, expr); }
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
@@ -53,8 +54,9 @@ public:
   mlir::Value mod(mlir::Value lhs, mlir::Value rhs);
   mlir::Value less(mlir::Value lhs, mlir::Value rhs);
   mlir::Value both(mlir::Value lhs, mlir::Value rhs); // either may be null: no condition
-  /// The dims, of those with `variables`, that no merging may touch: all of them where some access is checked against
-  /// bounds (an index past its own dim would fail the test), else those whose index a body reads.
+  /// The dims, of those with `variables`, that no merging may touch: all of them where some access
+  /// is checked against bounds (an index past its own dim would fail the test), else those whose
+  /// index a body reads.
   llvm::SmallBitVector pinnedDims(llvm::ArrayRef<mlir::AffineExpr> variables,
                                   llvm::ArrayRef<mlir::AffineExpr> parallel,
                                   llvm::ArrayRef<mlir::AffineExpr> reduction);
@@ -66,12 +68,13 @@ public:
   mlir::Value block(mlir::gpu::Dimension dimension, llvm::StringRef role) {
     return named(mlir::gpu::BlockIdOp::create(b, loc, dimension), role);
   }
-  /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their variables. Where an address
-  /// turns out to be even in the flat index, it is said that way.
+  /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their
+  /// variables. Where an address turns out to be even in the flat index, it is said that way.
   void bindFlat(mlir::Value flat, llvm::ArrayRef<DimGroup> groups);
   /// The same where the indices are known: `flat` counts them.
   void bindFlat(mlir::Value flat, mlir::ValueRange indices, llvm::ArrayRef<DimGroup> groups);
-  /// `expr` over one flat index of all `groups`, and that index; no expression where quotients would be left.
+  /// `expr` over one flat index of all `groups`, and that index; no expression where quotients
+  /// would be left.
   std::pair<mlir::AffineExpr, mlir::AffineExpr> overFlat(mlir::AffineExpr expr,
                                                          llvm::ArrayRef<DimGroup> groups);
   /// Says that `variable` equals what `other` was bound to by bindFlat.
@@ -79,7 +82,7 @@ public:
   /// `offset` as an index value, in its shortest form.
   mlir::Value address(mlir::OpBuilder &builder, mlir::AffineExpr offset);
 
-  //===- Control ----------------------------------------------------------------------------------===//
+  //===- Control ------------------------------------------------------------------------------===//
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable,
                                                                  mlir::ValueRange carried)>;
   /// How often a loop is unrolled: as the device compiler likes, never, by eight, or fully.
@@ -107,7 +110,7 @@ public:
             mlir::ValueRange fallback, llvm::function_ref<void()> otherwise = {});
   void barrier() { mlir::gpu::BarrierOp::create(b, loc); }
 
-  //===- Memory -----------------------------------------------------------------------------------===//
+  //===- Memory -------------------------------------------------------------------------------===//
   mlir::Value shared(llvm::ArrayRef<int64_t> shape, mlir::Type element, llvm::StringRef role);
   mlir::Value local(llvm::ArrayRef<int64_t> shape, mlir::Type element, llvm::StringRef role);
   mlir::Value read(mlir::Value memref, llvm::ArrayRef<mlir::Value> at);
@@ -127,7 +130,8 @@ public:
   mlir::Value exchange(mlir::AffineExpr elements, mlir::Type element);
   /// Whether launches of the kernel have such memory: those at load have none.
   bool mayExchange() const;
-  /// Each launch of the kernel reads weights there, or what was made of them: no kernel of the main program writes it.
+  /// Each launch of the kernel reads weights there, or what was made of them: no kernel of the main
+  /// program writes it.
   bool isWeight(unsigned input) const;
   /// Waits for all blocks of a cooperative launch, by a counter of `exchange`.
   void gridBarrier(mlir::Value exchange);
@@ -142,7 +146,7 @@ public:
   /// Replaces the plain load of one element while it is set.
   BodyEmitter::Load customLoad;
 
-  //===- The launch -------------------------------------------------------------------------------===//
+  //===- The launch ---------------------------------------------------------------------------===//
   /// The address of the result at logical `indices`, behind which those of a window may stand.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
     mlir::RankedTensorType type = body.getResultType();
@@ -159,16 +163,19 @@ public:
   /// Largest value of `expr`; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
   std::optional<int64_t> smallest(mlir::AffineExpr expr) const;
-  /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols, else the largest.
+  /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols,
+  /// else the largest.
   int64_t usual(mlir::AffineExpr expr, int64_t guess) const;
-  /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
-  /// describes the tensor maps to the runtime (`tensor_maps` of dlx.kernel).
+  /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the
+  /// grid has more. `maps` describes the tensor maps to the runtime (`tensor_maps` of dlx.kernel).
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
   /// The same text, launched with the grid's blocks in clusters of so many.
   void makeClustersForHopper(llvm::ArrayRef<mlir::Attribute> maps, int64_t blocks);
-  /// The template that the kernel calls waits for the kernels before: what it reads of weights may come earlier.
+  /// The template that the kernel calls waits for the kernels before: what it reads of weights may
+  /// come earlier.
   void beginGridInTemplate();
-  /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
+  /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors
+  /// where there are more.
   void makePersistent();
   /// The same, and the blocks keep columns of weights in shared memory beside what finish() asks
   /// for.
@@ -181,7 +188,8 @@ public:
 private:
   mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);
   void bindSymbols();
-  /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below 2^31.
+  /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below
+  /// 2^31.
   unsigned indexBits() const;
 
   /// `expr` with the extent of the part, if there is one, as the symbol that it is among `symbols`.

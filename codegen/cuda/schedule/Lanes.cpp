@@ -1,6 +1,6 @@
-//===- Lanes.cpp - Neighbouring results as one vector ----------------------------------*- C++ -*-===//
+//===- Lanes.cpp - Neighbouring results as one vector -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Lanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

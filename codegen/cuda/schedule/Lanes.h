@@ -1,4 +1,4 @@
-//===- Lanes.h - Neighbouring results as one vector ------------------------------------*- C++ -*-===//
+//===- Lanes.h - Neighbouring results as one vector ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_LANES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_LANES_H
@@ -29,9 +29,10 @@ bool isOneAccess(KernelBuilder &k, mlir::AffineExpr offset, mlir::AffineExpr var
 mlir::ValueRange overLanes(KernelBuilder &k, const LaneRange &range, mlir::ValueRange inits,
                            llvm::ArrayRef<llvm::StringRef> roles, KernelBuilder::Body body);
 
-/// Stores `width` elements of each result that are neighbours along `variable` (a loop variable over `extent`), from the position
-/// `first` on, with one access. `emit(lane)` gives the selected result at `indices`, which name `variable`, in compute type. Reads are
-/// as in overLanes. Stores only where `where` is true, if there is one; the reads do not wait for it.
+/// Stores `width` elements of each result that are neighbours along `variable` (a loop variable
+/// over `extent`), from the position `first` on, with one access. `emit(lane)` gives the selected
+/// result at `indices`, which name `variable`, in compute type. Reads are as in overLanes. Stores
+/// only where `where` is true, if there is one; the reads do not wait for it.
 void storeLanes(KernelBuilder &k, int64_t width, mlir::AffineExpr variable, mlir::AffineExpr extent,
                 mlir::Value first, llvm::ArrayRef<mlir::AffineExpr> indices,
                 llvm::function_ref<mlir::Value(mlir::Value lane)> emit, mlir::Value where = {});

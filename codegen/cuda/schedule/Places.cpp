@@ -1,6 +1,6 @@
-//===- Places.cpp - Elements as places in memory ---------------------------------------*- C++ -*-===//
+//===- Places.cpp - Elements as places in memory ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Places.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

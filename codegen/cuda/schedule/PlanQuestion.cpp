@@ -1,6 +1,6 @@
-//===- PlanQuestion.cpp - A kernel as schedules are asked about it ---------------------*- C++ -*-===//
+//===- PlanQuestion.cpp - A kernel as schedules are asked about it ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/PlanQuestion.h"
 
 #include "codegen/cuda/schedule/Schedules.h"

@@ -1,4 +1,4 @@
-//===- PlanQuestion.h - A kernel as schedules are asked about it -----------------------*- C++ -*-===//
+//===- PlanQuestion.h - A kernel as schedules are asked about it --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANQUESTION_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_PLANQUESTION_H
@@ -33,15 +33,15 @@ public:
 
   /// Nanoseconds of `clocks` of the GPU.
   double nanoseconds(double clocks) { return clocks / k.gpu().gigahertz; }
-  /// Nanoseconds that the kernel's bytes take if they pass so many times at this share of the rate of
-  /// memory, or its arithmetic if that takes longer, at the usual sizes of the symbols. Without the
-  /// launch.
+  /// Nanoseconds that the kernel's bytes take if they pass so many times at this share of the rate
+  /// of memory, or its arithmetic if that takes longer, at the usual sizes of the symbols. Without
+  /// the launch.
   double nanosecondsOnce(double share, double passes = 1);
   /// The value of `extent` at the usual sizes of the symbols, else the largest.
   double usual(mlir::AffineExpr extent);
   double usualOf(const Side &side);
-  /// Times measured over times estimated by rates alone, of schedules that multiply without tensor cores;
-  /// those that were not measured are taken to be as far off as those that were.
+  /// Times measured over times estimated by rates alone, of schedules that multiply without tensor
+  /// cores; those that were not measured are taken to be as far off as those that were.
   double timeFactor();
   /// Evaluations of the kernel's loops: of all dims of the result, and of the reduction.
   double results();

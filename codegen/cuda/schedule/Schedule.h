@@ -1,10 +1,10 @@
-//===- Schedule.h - A way to run kernels on a GPU --------------------------------------*- C++ -*-===//
+//===- Schedule.h - A way to run kernels on a GPU -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every schedule is a record of one table (Schedules.cpp). `dl-select-schedules-cuda` asks them all
 // about each kernel and writes on it the plan that is estimated to be the fastest;
 // `dl-build-kernels-cuda` carries plans out and decides nothing.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULE_H
 
@@ -37,9 +37,9 @@ struct Schedule {
   llvm::LogicalResult (*build)(KernelBuilder &k, dlx::PlanAttr plan);
   /// Null where there are none.
   Requirements (*requirements)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
-  /// Nanoseconds at the usual sizes of the question's symbols by `plan`, which match() gave for these
-  /// shapes and others; kNeverServes where its code is wrong for some of these. Null: what match()
-  /// says of these shapes alone.
+  /// Nanoseconds at the usual sizes of the question's symbols by `plan`, which match() gave for
+  /// these shapes and others; kNeverServes where its code is wrong for some of these. Null: what
+  /// match() says of these shapes alone.
   double (*cost)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
   /// All plans of the schedule, which differ in numbers such as the sides of a tile; the plan of
   /// match() is one of them. The function is null for a schedule that has no other plan.
@@ -54,8 +54,8 @@ struct Schedule {
 llvm::ArrayRef<const Schedule *> schedules();
 /// The schedule of this name; null where there is none.
 const Schedule *scheduleNamed(llvm::StringRef name);
-/// Nanoseconds at the usual sizes of the question's symbols by `plan`, which was made for these shapes
-/// or others; kNeverServes where it cannot serve some of these.
+/// Nanoseconds at the usual sizes of the question's symbols by `plan`, which was made for these
+/// shapes or others; kNeverServes where it cannot serve some of these.
 double nanosecondsBy(dlx::PlanAttr plan, PlanQuestion &question);
 
 } // namespace dlc::codegen

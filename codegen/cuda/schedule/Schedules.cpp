@@ -1,6 +1,6 @@
-//===- Schedules.cpp - The table of schedules ------------------------------------------*- C++ -*-===//
+//===- Schedules.cpp - The table of schedules ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 
 using namespace mlir;

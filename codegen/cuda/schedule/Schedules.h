@@ -1,9 +1,9 @@
-//===- Schedules.h - The records of all schedules --------------------------------------*- C++ -*-===//
+//===- Schedules.h - The records of all schedules -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A hand-scheduled kind (tensor cores) emits one dlk.call instead of loops, with the prologue and
 // epilogue as regions.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
 
@@ -62,8 +62,8 @@ extern const Schedule kSharedRecurrentSchedule;
 /// The same on tensor cores, for many rows: TensorStepChoice.h.
 extern const Schedule kTensorRecurrentSchedule;
 
-/// A block for each line that is put in order, through shared memory and, where lines are long, that
-/// of the device.
+/// A block for each line that is put in order, through shared memory and, where lines are long,
+/// that of the device.
 extern const Schedule kSortSchedule;
 /// Running sums: a block for each line, or a thread.
 extern const Schedule kScanSchedule;

@@ -1,6 +1,6 @@
-//===- SelectSchedulesCuda.cpp - How every kernel of module @cuda runs -----------------*- C++ -*-===//
+//===- SelectSchedulesCuda.cpp - How every kernel of module @cuda runs --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/Workspace.h"
@@ -103,9 +103,9 @@ FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
   return scheduleNamed(plan->getSchedule());
 }
 
-/// Gives the program around the kernel what its plan needs: the operands of products, which all plans
-/// of one read alike, the weights of recurrences and the memory of whole lines, whose plans are
-/// written.
+/// Gives the program around the kernel what its plan needs: the operands of products, which all
+/// plans of one read alike, the weights of recurrences and the memory of whole lines, whose plans
+/// are written.
 LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
   bool isProduct = kernel.getKind() == dlx::KernelKind::contraction;
   if (!isProduct && kernel.getKind() != dlx::KernelKind::lines &&

@@ -1,6 +1,6 @@
-//===- Workspace.cpp - Memory through which the blocks of a kernel meet ----------------*- C++ -*-===//
+//===- Workspace.cpp - Memory through which the blocks of a kernel meet -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Workspace.h"
 
 #include "ir/dl/base/DLBuilder.h"

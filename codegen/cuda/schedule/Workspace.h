@@ -1,4 +1,4 @@
-//===- Workspace.h - Memory through which the blocks of a kernel meet ------------------*- C++ -*-===//
+//===- Workspace.h - Memory through which the blocks of a kernel meet ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_WORKSPACE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_WORKSPACE_H

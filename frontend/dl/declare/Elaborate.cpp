@@ -1,6 +1,6 @@
-//===- Elaborate.cpp - The layers that the declarations of a model make ----------------*- C++ -*-===//
+//===- Elaborate.cpp - The layers that the declarations of a model make -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/Elaborator.h"
 
 #include "frontend/Spelling.h"
@@ -70,7 +70,7 @@ void collectBlocks(const SourceFile &file, ArrayRef<const SourceFile *> included
     }
 }
 
-//===- Instances ----------------------------------------------------------------------------------===//
+//===- Instances ------------------------------------------------------------------------------===//
 
 Instance &Elaborator::makeInstance(const BlockDecl &decl, const LayerDecl *site, Instance *parent,
                                    StringRef path) {
@@ -222,7 +222,7 @@ void Elaborator::addBranch(Instance &instance, const BranchMember &branch, Scope
   }
 }
 
-//===- Layers -------------------------------------------------------------------------------------===//
+//===- Layers ---------------------------------------------------------------------------------===//
 
 void Elaborator::addLayers(Instance &instance, const LayerDecl &decl, Scope &scope, size_t loop) {
   if (loop == decl.loops.size())

@@ -1,6 +1,6 @@
-//===- ElaborateLayers.cpp - Layers that are no blocks ---------------------------------*- C++ -*-===//
+//===- ElaborateLayers.cpp - Layers that are no blocks ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/Elaborator.h"
 
 #include "frontend/Spelling.h"
@@ -80,7 +80,8 @@ void Elaborator::note(const Layer &layer) {
   diagnostics.index->addLayer(std::move(facts));
 }
 
-/// `Parameter(1, 1, 768, dtype=f32)`: sizes, or a list of them. Its weight has the path of the layer.
+/// `Parameter(1, 1, 768, dtype=f32)`: sizes, or a list of them. Its weight has the path of the
+/// layer.
 void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
   static const LayerKind kParameter{"Parameter", ""};
   Parameter weight{.path = layer.path.str(), .loc = layer.decl->path.loc};

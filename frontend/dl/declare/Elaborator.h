@@ -1,8 +1,9 @@
-//===- Elaborator.h - Makes the layers of a model --------------------------------------*- C++ -*-===//
+//===- Elaborator.h - Makes the layers of a model -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Elaborate.cpp (members, loops, blocks) and ElaborateLayers.cpp (layers that are no blocks).
-//===----------------------------------------------------------------------------------------------===//
+// Private to Elaborate.cpp (members, loops, blocks) and ElaborateLayers.cpp (layers that are no
+// blocks).
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_ELABORATOR_H
 #define DLC_FRONTEND_DL_ELABORATOR_H
 

@@ -1,6 +1,6 @@
-//===- Layers.cpp - Layers and the parameters that they own ----------------------------*- C++ -*-===//
+//===- Layers.cpp - Layers and the parameters that they own -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/Layers.h"
 
 #include "frontend/dl/declare/layers/Families.h"
@@ -86,7 +86,7 @@ std::variant<std::vector<LayerWeight>, BindError> weightsOf(const LayerKind &kin
   return std::move(weights.all);
 }
 
-//===- Arguments ----------------------------------------------------------------------------------===//
+//===- Arguments ------------------------------------------------------------------------------===//
 
 Item LayerArguments::get(StringRef name) const {
   read.insert(name);

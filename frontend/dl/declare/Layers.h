@@ -1,10 +1,10 @@
-//===- Layers.h - Layers and the parameters that they own ------------------------------*- C++ -*-===//
+//===- Layers.h - Layers and the parameters that they own ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer is a function with weights: Conv2d(1, 32, 3) is conv2d with weight and bias. What a layer computes is said by
-// the op alone; here stand PyTorch's arguments and the shapes of the weights. The kinds themselves stand in layers/, one
-// file for each family.
-//===----------------------------------------------------------------------------------------------===//
+// A layer is a function with weights: Conv2d(1, 32, 3) is conv2d with weight and bias. What a layer
+// computes is said by the op alone; here stand PyTorch's arguments and the shapes of the weights.
+// The kinds themselves stand in layers/, one file for each family.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_LAYERS_H
 #define DLC_FRONTEND_DL_LAYERS_H
 
@@ -32,7 +32,8 @@ public:
   bool flag(llvm::StringRef name) const { return get(name).as<bool>(); }
   bool isNone(llvm::StringRef name) const { return get(name).is<Item::None>(); }
 
-  /// Notes that the argument `name` has a value that the layer cannot have; the first problem counts.
+  /// Notes that the argument `name` has a value that the layer cannot have; the first problem
+  /// counts.
   void refuse(llvm::StringRef name, const llvm::Twine &message) const;
 
   mutable std::optional<BindError> problem;
@@ -62,8 +63,9 @@ public:
   std::vector<LayerWeight> all;
 };
 
-/// How a parameter of the function gets its value where that is not the layer's argument of the same name: from another
-/// argument, or from a constant as schemas write it ("'reflect'", "0", "True").
+/// How a parameter of the function gets its value where that is not the layer's argument of the
+/// same name: from another argument, or from a constant as schemas write it ("'reflect'", "0",
+/// "True").
 struct Passing {
   llvm::StringRef parameter, from;
 };

@@ -1,6 +1,6 @@
-//===- Arithmetic.cpp - Operators of values known at compile time ----------------------*- C++ -*-===//
+//===- Arithmetic.cpp - Operators of values known at compile time -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Arithmetic.h"
 
 #include "llvm/Support/CheckedArithmetic.h"

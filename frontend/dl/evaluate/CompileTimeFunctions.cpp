@@ -1,6 +1,6 @@
-//===- CompileTimeFunctions.cpp - min, len, sqrt ... of values known at compile time ---*- C++ -*-===//
+//===- CompileTimeFunctions.cpp - min, len, sqrt ... of values known at compile time ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Arithmetic.h"
 
 #include "llvm/ADT/StringExtras.h"

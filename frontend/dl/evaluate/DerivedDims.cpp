@@ -1,6 +1,6 @@
-//===- DerivedDims.cpp - Dims that are computed from others --------------------------------*- C++ -*-===//
+//===- DerivedDims.cpp - Dims that are computed from others -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/DerivedDims.h"
 
 using namespace mlir;

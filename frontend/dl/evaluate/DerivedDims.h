@@ -1,4 +1,4 @@
-//===- DerivedDims.h - Dims that are computed from others ----------------------------------*- C++ -*-===//
+//===- DerivedDims.h - Dims that are computed from others ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_DERIVEDDIMS_H
 #define DLC_FRONTEND_DL_DERIVEDDIMS_H

@@ -1,6 +1,6 @@
-//===- Evaluator.cpp - Expressions at compile time -------------------------------------*- C++ -*-===//
+//===- Evaluator.cpp - Expressions at compile time ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Evaluator.h"
 
 #include "frontend/Spelling.h"
@@ -14,7 +14,8 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// Depth of expressions and statements in each other, through the calls of blocks: protects the stack.
+/// Depth of expressions and statements in each other, through the calls of blocks: protects the
+/// stack.
 static constexpr unsigned kMaxDepth = 4 * kMaxNesting;
 
 const Scope::Entry *Scope::find(StringRef name) const {
@@ -44,7 +45,7 @@ bool Budget::spend(uint64_t steps, llvm::SMLoc loc, Diagnostics &diagnostics) {
   return false;
 }
 
-//===- Expressions --------------------------------------------------------------------------------===//
+//===- Expressions ----------------------------------------------------------------------------===//
 
 Item Evaluator::evaluate(const Expr &expr) {
   if (!budget.spend(1, expr.loc, diagnostics))
@@ -137,7 +138,8 @@ static bool isArithmetic(BinaryOp op) { return op <= BinaryOp::power; }
 
 Item Evaluator::evaluateBinary(const BinaryExpr &expr) {
   if (expr.op == BinaryOp::logicalAnd || expr.op == BinaryOp::logicalOr) {
-    // The second operand is evaluated where the first leaves it open, and is then the value, as in Python.
+    // The second operand is evaluated where the first leaves it open, and is then the value, as in
+    // Python.
     Item first = evaluate(*expr.lhs);
     auto truth = conditionOf(first, *expr.lhs);
     if (!truth)
@@ -235,7 +237,7 @@ Item Evaluator::evaluateName(const NameExpr &expr) {
   return poison(expr.loc);
 }
 
-//===- Calls, subscripts --------------------------------------------------------------------------===//
+//===- Calls, subscripts ----------------------------------------------------------------------===//
 
 bool Evaluator::evaluateArguments(const CallExpr &expr,
                                   SmallVectorImpl<PassedArgument> &arguments) {

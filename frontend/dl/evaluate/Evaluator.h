@@ -1,4 +1,4 @@
-//===- Evaluator.h - Expressions at compile time ---------------------------------------*- C++ -*-===//
+//===- Evaluator.h - Expressions at compile time ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_EVALUATOR_H
 #define DLC_FRONTEND_DL_EVALUATOR_H
@@ -33,7 +33,8 @@ class Budget {
 public:
   static constexpr uint64_t kMaxSteps = 1'000'000;
 
-  /// Counts `steps` values read or statements run. False, reported once, when there have been too many.
+  /// Counts `steps` values read or statements run. False, reported once, when there have been too
+  /// many.
   bool spend(uint64_t steps, llvm::SMLoc loc, Diagnostics &diagnostics);
   bool isSpent() const { return spent > kMaxSteps; }
 
@@ -41,9 +42,9 @@ private:
   uint64_t spent = 0;
 };
 
-/// Computes literals, names, operators, lists, indices of lists, and functions of numbers. Integers are exact: overflow, and
-/// division by `/` with a remainder, are errors; a dim with symbols divides rounding down. What may hold tensors is for a
-/// derived class.
+/// Computes literals, names, operators, lists, indices of lists, and functions of numbers. Integers
+/// are exact: overflow, and division by `/` with a remainder, are errors; a dim with symbols
+/// divides rounding down. What may hold tensors is for a derived class.
 class Evaluator {
 public:
   Evaluator(Diagnostics &diagnostics, mlir::MLIRContext *context, const Scope &scope,
@@ -63,7 +64,8 @@ protected:
   virtual Item evaluateCall(const CallExpr &expr);
   virtual Item evaluateSubscript(const SubscriptExpr &expr);
   virtual Item evaluateAttribute(const AttributeExpr &expr);
-  /// At least one of the operands is a tensor; or one is a dim and the other a fraction, and there are tensors.
+  /// At least one of the operands is a tensor; or one is a dim and the other a fraction, and there
+  /// are tensors.
   virtual Item applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc);
   virtual Item combineTensors(BinaryOp op, const Item &lhs, const Item &rhs, llvm::SMLoc loc);
   virtual bool hasTensors() const { return false; }
@@ -85,7 +87,8 @@ protected:
   mlir::MLIRContext *context;
   const Scope *scope;
   Budget &budget;
-  /// One level of expressions, statements and blocks deeper; false, reported, where that is too deep. `ascend` ends it.
+  /// One level of expressions, statements and blocks deeper; false, reported, where that is too
+  /// deep. `ascend` ends it.
   bool descend(llvm::SMLoc loc);
   void ascend() { --depth; }
 

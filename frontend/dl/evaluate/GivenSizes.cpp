@@ -1,6 +1,6 @@
-//===- GivenSizes.cpp - Sizes of declared dims by shapes of the inputs -----------------*- C++ -*-===//
+//===- GivenSizes.cpp - Sizes of declared dims by shapes of the inputs --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Sema.h"
 
 #include <limits>

@@ -1,6 +1,6 @@
-//===- Item.cpp - What an expression stands for ---------------------------------------*- C++ -*-===//
+//===- Item.cpp - What an expression stands for -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Item.h"
 
 #include "frontend/dl/syntax/Diagnostics.h"

@@ -1,4 +1,4 @@
-//===- Item.h - What an expression stands for -----------------------------------------*- C++ -*-===//
+//===- Item.h - What an expression stands for ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_ITEM_H
 #define DLC_FRONTEND_DL_ITEM_H
@@ -29,7 +29,8 @@ struct Item {
   struct Poison {};
   using List = std::vector<Item>;
 
-  /// Dims are integers where they are constant; the AffineExpr is one that has symbols. Tuples are lists.
+  /// Dims are integers where they are constant; the AffineExpr is one that has symbols. Tuples are
+  /// lists.
   std::variant<None, Poison, bool, int64_t, double, std::string, mlir::AffineExpr, mlir::Type,
                mlir::Value, LayerRef, List>
       value;

@@ -1,6 +1,6 @@
-//===- Sema.cpp - What the declarations of a file mean ---------------------------------*- C++ -*-===//
+//===- Sema.cpp - What the declarations of a file mean ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Sema.h"
 
 #include "frontend/Spelling.h"

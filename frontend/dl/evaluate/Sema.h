@@ -1,4 +1,4 @@
-//===- Sema.h - What the declarations of a file mean -----------------------------------*- C++ -*-===//
+//===- Sema.h - What the declarations of a file mean --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_SEMA_H
 #define DLC_FRONTEND_DL_SEMA_H
@@ -72,7 +72,8 @@ struct State {
   bool isAssigned = false;
 };
 
-/// The model itself, or a block that a layer declaration makes: its compile-time names and its layers.
+/// The model itself, or a block that a layer declaration makes: its compile-time names and its
+/// layers.
 struct Instance {
   const BlockDecl *decl = nullptr;
   const LayerDecl *site = nullptr; // null for the model
@@ -81,7 +82,8 @@ struct Instance {
   Scope scope;
   /// By their names in the block.
   llvm::MapVector<llvm::StringRef, LayerRef> children;
-  /// Those whose names end in a number, by what stands before it: `encoder.layer` of `encoder.layer.0`.
+  /// Those whose names end in a number, by what stands before it: `encoder.layer` of
+  /// `encoder.layer.0`.
   llvm::DenseMap<llvm::StringRef, std::vector<LayerRef>> groups;
   /// What the names of children begin with, up to each of their dots.
   llvm::DenseSet<llvm::StringRef> prefixes;
@@ -90,7 +92,8 @@ struct Instance {
   bool isCalled = false;
 };
 
-/// A model whose declarations have been checked. Strings point into the source, or belong to the model.
+/// A model whose declarations have been checked. Strings point into the source, or belong to the
+/// model.
 struct Model {
   Identifier name;
   llvm::ArrayRef<WeightsDecl> weights;
@@ -135,13 +138,14 @@ std::optional<GivenSizes> sizesOf(const SourceFile &file,
                                   const GivenShapes &shapes, const llvm::SourceMgr &sources,
                                   mlir::MLIRContext *context);
 
-/// The type of an input or output, 1 in place of dims of `?`; null after an error, which has been reported.
+/// The type of an input or output, 1 in place of dims of `?`; null after an error, which has been
+/// reported.
 mlir::RankedTensorType portType(const Port &port, Evaluator &evaluator,
                                 llvm::ArrayRef<Symbol> symbols, Diagnostics &diagnostics,
                                 mlir::MLIRContext *context);
 
-/// Declares a name of compile time. Reports where it is a dtype, or known already; `mayHide` where it is known further out.
-/// `what` is for the error.
+/// Declares a name of compile time. Reports where it is a dtype, or known already; `mayHide` where
+/// it is known further out. `what` is for the error.
 void declare(Scope &scope, llvm::StringRef what, const Identifier &name, Item item,
              Diagnostics &diagnostics, mlir::MLIRContext *context, bool mayHide = false);
 

@@ -1,6 +1,6 @@
-//===- Format.cpp - The canonical layout of a model's text -----------------------------*- C++ -*-===//
+//===- Format.cpp - The canonical layout of a model's text --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/format/Format.h"
 
 #include "frontend/dl/format/FormatWords.h"

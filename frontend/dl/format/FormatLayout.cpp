@@ -1,10 +1,11 @@
-//===- FormatLayout.cpp - Words to lines -----------------------------------------------*- C++ -*-===//
+//===- FormatLayout.cpp - Words to lines --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A statement stands on one line where it fits. If not, its outermost brackets are opened from the left: what they hold goes
-// to a line of its own, indented, and where that is too long too, each element to its own. A comma behind the last element
-// asks for that, too, as does a comment among them.
-//===----------------------------------------------------------------------------------------------===//
+// A statement stands on one line where it fits. If not, its outermost brackets are opened from the
+// left: what they hold goes to a line of its own, indented, and where that is too long too, each
+// element to its own. A comma behind the last element asks for that, too, as does a comment among
+// them.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/format/Format.h"
 #include "frontend/dl/format/FormatWords.h"
 
@@ -86,7 +87,7 @@ Layout::Layout(const std::vector<Word> &words)
   }
 }
 
-//===- Statements ---------------------------------------------------------------------------------===//
+//===- Statements -----------------------------------------------------------------------------===//
 
 /// Whether the word, though first on its line, belongs to the statement that began at `begin`.
 bool Layout::continuesLine(size_t at, size_t begin) const {
@@ -201,7 +202,7 @@ std::string Layout::run() {
   return text;
 }
 
-//===- Lines --------------------------------------------------------------------------------------===//
+//===- Lines ----------------------------------------------------------------------------------===//
 
 void Layout::blankLine() {
   if (!lines.empty() && !(lines.back().code.empty() && lines.back().comment.empty()))
@@ -225,7 +226,8 @@ void Layout::newLine(unsigned columns) {
   lineIndent = columns;
 }
 
-/// Puts a word, whose comments above stand already; `continuation` is where the statement goes on after one behind it.
+/// Puts a word, whose comments above stand already; `continuation` is where the statement goes on
+/// after one behind it.
 void Layout::put(size_t at, unsigned continuation) {
   const Word &word = words[at];
   if (line.code.empty()) {
@@ -322,7 +324,8 @@ void Layout::putStatement(size_t begin, size_t end) {
   newLine(0);
 }
 
-/// Comments behind the code of adjacent lines stand in one column, where that keeps the lines short.
+/// Comments behind the code of adjacent lines stand in one column, where that keeps the lines
+/// short.
 void Layout::align() {
   auto isApart = [](const Line &each) {
     return each.comment.empty() || StringRef(each.code).trim().empty();

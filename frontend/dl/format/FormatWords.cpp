@@ -1,6 +1,6 @@
-//===- FormatWords.cpp - Tokens with their comments, and where spaces stand -----------*- C++ -*-===//
+//===- FormatWords.cpp - Tokens with their comments, and where spaces stand ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/format/FormatWords.h"
 
 #include "frontend/dl/evaluate/Item.h"
@@ -12,7 +12,8 @@ using namespace llvm;
 
 namespace dlc::frontend {
 
-/// Hands the comments between two words to them: what stands behind `previous` on its line, and the lines above `next`.
+/// Hands the comments between two words to them: what stands behind `previous` on its line, and the
+/// lines above `next`.
 static void attach(StringRef gap, Word *previous, Word &next) {
   bool isFirstLine = true, blank = false;
   while (true) {

@@ -1,9 +1,9 @@
-//===- FormatWords.h - Tokens with their comments, and where spaces stand -------------*- C++ -*-===//
+//===- FormatWords.h - Tokens with their comments, and where spaces stand -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to the formatter. Words are judged by their spelling and neighbours alone: the layout does not depend on what the
-// parser makes of them.
-//===----------------------------------------------------------------------------------------------===//
+// Private to the formatter. Words are judged by their spelling and neighbours alone: the layout
+// does not depend on what the parser makes of them.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORMATWORDS_H
 #define DLC_FRONTEND_DL_FORMATWORDS_H
 
@@ -41,13 +41,15 @@ struct Word {
   bool isWordLike = false; // a keyword or literal
 };
 
-/// All tokens of `text`, the last one the end of the file; an error of the lexer gives words of kind `error`.
+/// All tokens of `text`, the last one the end of the file; an error of the lexer gives words of
+/// kind `error`.
 std::vector<Word> scanWords(llvm::StringRef text, Diagnostics &diagnostics);
 
 /// Sets `spaceBefore`, `isBinary`, `match` and `mayBreak`.
 void joinWords(std::vector<Word> &words);
 
-/// The `words` one below another, each line indented and at most kFormatColumns long where it can be broken.
+/// The `words` one below another, each line indented and at most kFormatColumns long where it can
+/// be broken.
 std::string layOut(const std::vector<Word> &words);
 
 } // namespace dlc::frontend

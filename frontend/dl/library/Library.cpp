@@ -1,6 +1,6 @@
-//===- Library.cpp - Functions that are written in the language -------------------------*- C++ -*-===//
+//===- Library.cpp - Functions that are written in the language ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/library/Library.h"
 
 #include "llvm/ADT/StringMap.h"

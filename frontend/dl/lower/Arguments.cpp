@@ -1,6 +1,6 @@
-//===- Arguments.cpp - Arguments of a call and the parameters that they are for -------*- C++ -*-===//
+//===- Arguments.cpp - Arguments of a call and the parameters that they are for -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/Arguments.h"
 
 #include "frontend/Spelling.h"
@@ -44,8 +44,9 @@ static std::string expectation(const Param &param) {
   llvm_unreachable("a parameter of no type");
 }
 
-/// Sizes, strides and positions stay small enough that ops may add and multiply a few of them. The bounds of a slice are
-/// clamped before they are used. A negative number where None may be is not a size.
+/// Sizes, strides and positions stay small enough that ops may add and multiply a few of them. The
+/// bounds of a slice are clamped before they are used. A negative number where None may be is not a
+/// size.
 static bool isReasonable(const Param &param, const Item &item) {
   if (!item.is<int64_t>())
     return false;

@@ -1,4 +1,4 @@
-//===- Arguments.h - Arguments of a call and the parameters that they are for ---------*- C++ -*-===//
+//===- Arguments.h - Arguments of a call and the parameters that they are for -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_ARGUMENTS_H
 #define DLC_FRONTEND_DL_ARGUMENTS_H
@@ -29,19 +29,21 @@ struct BindError {
   std::string constant = {};
 };
 
-/// Distributes `arguments` over `params` as Python does, and converts each to its parameter's type: a number to int[n] or
-/// float, a dim to SymInt. A list parameter also takes several positional arguments (`permute(x, 0, 2, 1)`).
-/// `callee` and `loc` are for errors about the whole, `names` for the dims that they show.
+/// Distributes `arguments` over `params` as Python does, and converts each to its parameter's type:
+/// a number to int[n] or float, a dim to SymInt. A list parameter also takes several positional
+/// arguments (`permute(x, 0, 2, 1)`). `callee` and `loc` are for errors about the whole, `names`
+/// for the dims that they show.
 std::variant<BoundArguments, BindError> bindArguments(llvm::StringRef callee, llvm::SMLoc loc,
                                                       llvm::ArrayRef<Param> params,
                                                       llvm::ArrayRef<PassedArgument> arguments,
                                                       dl::SymbolNames names);
 
-/// A constant as schemas write it: "1", "1e-05", "True", "'zeros'", "[]", "None"; nothing where it is a name.
+/// A constant as schemas write it: "1", "1e-05", "True", "'zeros'", "[]", "None"; nothing where it
+/// is a name.
 std::optional<Item> literal(llvm::StringRef text);
 
-/// What holds where an argument is left out: the default in the form of the parameter's type; Item::None where there is
-/// none.
+/// What holds where an argument is left out: the default in the form of the parameter's type;
+/// Item::None where there is none.
 Item defaultItem(const Param &param);
 
 /// The attribute that stands for a converted argument of a parameter that is no tensor.

@@ -1,6 +1,6 @@
-//===- BlockCalls.cpp - Calls of layers and blocks in forward --------------------------*- C++ -*-===//
+//===- BlockCalls.cpp - Calls of layers and blocks in forward -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/Elaborate.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "frontend/dl/syntax/Parser.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Annotations --------------------------------------------------------------------------------===//
+//===- Annotations ----------------------------------------------------------------------------===//
 
 Annotations::Annotations(ArrayRef<Annotation> list, MLIRContext *context) {
   for (const Annotation &annotation : list)
@@ -54,7 +54,7 @@ Item ForwardLowering::castFloats(const Item &item, Type dtype) {
       {PassedArgument{{}, item.loc, item}, PassedArgument{{}, item.loc, {dtype, item.loc}}});
 }
 
-//===- Layers -------------------------------------------------------------------------------------===//
+//===- Layers ---------------------------------------------------------------------------------===//
 
 void ForwardLowering::noteCall(const CallExpr &expr, Layer &layer, const Item &result) {
   if (!diagnostics.index)
@@ -106,7 +106,7 @@ Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
   return result;
 }
 
-//===- Blocks -------------------------------------------------------------------------------------===//
+//===- Blocks ---------------------------------------------------------------------------------===//
 
 bool ForwardLowering::checkInput(const Port &port, Item &item, const Instance &instance) {
   if (item.isPoison() || port.type.dtype.name.empty())

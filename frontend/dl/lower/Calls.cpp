@@ -1,6 +1,6 @@
-//===- Calls.cpp - Calls of functions and layers, and operators on tensors -------------*- C++ -*-===//
+//===- Calls.cpp - Calls of functions and layers, and operators on tensors ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/dl/declare/Elaborate.h"
 #include "frontend/dl/evaluate/Arithmetic.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Callees ------------------------------------------------------------------------------------===//
+//===- Callees --------------------------------------------------------------------------------===//
 
 Item ForwardLowering::evaluateCall(const CallExpr &expr) {
   const Expr &callee = *expr.callee;
@@ -92,7 +92,7 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
   return poison(expr.loc);
 }
 
-//===- Functions ----------------------------------------------------------------------------------===//
+//===- Functions ------------------------------------------------------------------------------===//
 
 Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
                                    ArrayRef<PassedArgument> arguments, bool good, bool isMethod) {
@@ -158,7 +158,8 @@ Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> argumen
   return shape.as<Item::List>()[position < 0 ? position + rank : position];
 }
 
-/// `dim_of(x, most=65536, least=0)`: the dim that a tensor of one integer says while the model runs.
+/// `dim_of(x, most=65536, least=0)`: the dim that a tensor of one integer says while the model
+/// runs.
 Item ForwardLowering::callDimOf(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
   auto result = bindByName("dim_of", {"x", "most", "least"}, arguments, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&result)) {
@@ -241,8 +242,8 @@ Item ForwardLowering::callDerived(const CallExpr &expr) {
   return poison(expr.loc);
 }
 
-/// `padded(x, dim=0)`: a dim whose size the data say, as large as it may be; `head(x, count, dim=0)`: its first elements, as many as a
-/// tensor of one integer says.
+/// `padded(x, dim=0)`: a dim whose size the data say, as large as it may be;
+/// `head(x, count, dim=0)`: its first elements, as many as a tensor of one integer says.
 Item ForwardLowering::callHead(StringRef name, llvm::SMLoc loc,
                                ArrayRef<PassedArgument> arguments) {
   bool hasCount = name == "head";
@@ -289,7 +290,7 @@ Item ForwardLowering::callHead(StringRef name, llvm::SMLoc loc,
   return part ? Item{part, loc} : poison(loc);
 }
 
-//===- Operators ----------------------------------------------------------------------------------===//
+//===- Operators ------------------------------------------------------------------------------===//
 
 Item ForwardLowering::callOperator(StringRef function, llvm::SMLoc loc,
                                    ArrayRef<PassedArgument> operands) {

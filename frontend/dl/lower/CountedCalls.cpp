@@ -1,9 +1,10 @@
-//===- CountedCalls.cpp - Calls on tensors whose sizes the data say --------------------*- C++ -*-===//
+//===- CountedCalls.cpp - Calls on tensors whose sizes the data say -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// While the model runs such a tensor is as large as it may be, its real elements first. An op that would mix in its padding gets the
-// whole tensor, the padding masked by what changes nothing, and what it gives is cut again.
-//===----------------------------------------------------------------------------------------------===//
+// While the model runs such a tensor is as large as it may be, its real elements first. An op that
+// would mix in its padding gets the whole tensor, the padding masked by what changes nothing, and
+// what it gives is cut again.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/OpEmitter.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -27,7 +28,7 @@ bool OpEmitter::isCounted(AffineExpr dim) const {
       .wasInterrupted();
 }
 
-//===- Sizes --------------------------------------------------------------------------------------===//
+//===- Sizes ----------------------------------------------------------------------------------===//
 
 Value OpEmitter::countOf(Location loc, AffineExpr dim) {
   for (const Count &count : counts)
@@ -140,7 +141,7 @@ Value OpEmitter::head(Location loc, Value x, Value count, int64_t dim) {
   return cut(loc, x, dim, found);
 }
 
-//===- Masks --------------------------------------------------------------------------------------===//
+//===- Masks ----------------------------------------------------------------------------------===//
 
 Value OpEmitter::isReal(Location loc, AffineExpr dim) {
   Value &found = realMasks[dim];
@@ -191,7 +192,7 @@ Value OpEmitter::masked(Location loc, Value x, int64_t dim, Fill fill) {
   return found = b.make<dl::WhereOp>(mask, whole, other);
 }
 
-//===- Calls --------------------------------------------------------------------------------------===//
+//===- Calls ----------------------------------------------------------------------------------===//
 
 Value OpEmitter::joined(Location loc, ArrayRef<Value> parts, int64_t dim) {
   SmallVector<AffineExpr> extents;
@@ -241,7 +242,8 @@ struct Attributes {
     auto held = llvm::dyn_cast_or_null<BoolAttr>(find(name));
     return held ? held.getValue() : otherwise;
   }
-  /// The dims that the attribute `dim` names; all of `rank` where it names none. Those that are none are left out.
+  /// The dims that the attribute `dim` names; all of `rank` where it names none. Those that are
+  /// none are left out.
   SmallVector<int64_t> dims(int64_t rank) const {
     SmallVector<int64_t> named;
     if (auto several = llvm::dyn_cast_or_null<DenseI64ArrayAttr>(find("dim")))

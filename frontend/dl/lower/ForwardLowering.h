@@ -1,9 +1,10 @@
-//===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
+//===- ForwardLowering.h - The evaluator of forward ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), control/Branches.cpp, control/Loops.cpp, Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp,
-// LibraryCalls.cpp, Subscripts.cpp and TensorLiteral.cpp.
-//===----------------------------------------------------------------------------------------------===//
+// Private to Lower.cpp (the function, statements), control/Branches.cpp, control/Loops.cpp,
+// Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, LibraryCalls.cpp, Subscripts.cpp and
+// TensorLiteral.cpp.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
 
@@ -18,7 +19,8 @@ namespace dlc::frontend {
 /// Ops in one model: small files can ask for many.
 inline constexpr size_t kMaxOps = 32768;
 
-/// Evaluates the statements of `forward`, building ops as it goes. A call of a block evaluates the block's own forward.
+/// Evaluates the statements of `forward`, building ops as it goes. A call of a block evaluates the
+/// block's own forward.
 class ForwardLowering : public Evaluator {
 public:
   ForwardLowering(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
@@ -84,7 +86,7 @@ private:
   /// What annotations ask for, while it lives.
   class Annotated;
 
-  //===- Statements -------------------------------------------------------------------------------===//
+  //===- Statements ---------------------------------------------------------------------------===//
   void runStatements(llvm::ArrayRef<StatementPtr> body);
   void runAssign(const AssignStatement &statement);
   void runLoop(const LoopStatement &loop);
@@ -102,7 +104,7 @@ private:
   void warnUncalled();
   void warnUnusedParameters();
 
-  //===- Branches and loops that depend on data ---------------------------------------------------===//
+  //===- Branches and loops that depend on data -----------------------------------------------===//
   using Arms = llvm::ArrayRef<BranchStatement::Arm>;
   struct RunningLoop;
   struct Carried;
@@ -114,7 +116,8 @@ private:
   mlir::Value conditionTensor(const Item &item, llvm::SMLoc loc);
   /// Whether a value that is `a` or `b` is one for the ops after it.
   bool areAlike(const Item &a, const Item &b);
-  /// What `a` is, computed by the first branch of `draft`, or `b`, by the second. The items are alike.
+  /// What `a` is, computed by the first branch of `draft`, or `b`, by the second. The items are
+  /// alike.
   std::optional<Item::List> joinBranches(dl::IfOp draft, size_t firstSymbol, const Item::List &a,
                                          const Item::List &b);
   /// Whether both are the same value.
@@ -141,7 +144,7 @@ private:
   bool reportLost(llvm::StringRef name, llvm::SMLoc loc);
   void dropUnusedResults(mlir::func::FuncOp function);
 
-  //===- Names ------------------------------------------------------------------------------------===//
+  //===- Names --------------------------------------------------------------------------------===//
   /// A local value, which counts as used; null where there is none.
   const Binding *useValue(llvm::StringRef name);
   std::optional<LayerPath> pathOf(const Expr &expr, bool isCallee = false);
@@ -155,7 +158,7 @@ private:
   std::optional<Item> valueWithAttributes(llvm::StringRef name, llvm::SMLoc loc);
   void mentionValue(llvm::StringRef name, const Binding &binding);
 
-  //===- Calls ------------------------------------------------------------------------------------===//
+  //===- Calls --------------------------------------------------------------------------------===//
   Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments,
             bool isMethod = false);
   Item callFunction(llvm::StringRef name, const CallExpr &expr,
@@ -189,7 +192,8 @@ private:
   Item callLibraryOnly(llvm::StringRef name, llvm::SMLoc loc,
                        llvm::ArrayRef<PassedArgument> arguments);
   Item callFail(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
-  /// The model's generator, how many draws have been in this run, and the steps of the loops around.
+  /// The model's generator, how many draws have been in this run, and the steps of the loops
+  /// around.
   Item callDraw(llvm::SMLoc loc);
   /// The state that rand() and its like draw from, made where there is none; null, reported, where
   /// its name is taken.
@@ -215,7 +219,7 @@ private:
                     llvm::ArrayRef<PassedArgument> operands);
   llvm::StringRef guess(llvm::StringRef name);
 
-  //===- Subscripts -------------------------------------------------------------------------------===//
+  //===- Subscripts ---------------------------------------------------------------------------===//
   Item indexTensor(const Item &base, const SubscriptExpr &expr);
   mlir::Value slice(mlir::Value x, int64_t dim, const Index &index);
   mlir::Value everyOf(mlir::Value x, int64_t dim, std::optional<int64_t> step, llvm::SMLoc loc);
@@ -241,7 +245,8 @@ private:
   unsigned stepDepth = 0;               // branches and loops around that depend on data
   llvm::SmallVector<mlir::Value> steps; // the numbers of the steps of the loops around
   int64_t draws = 0;                    // calls that draw random numbers
-  /// The dtype that the statement at work computes in, and that of the first floats that it read; null without.
+  /// The dtype that the statement at work computes in, and that of the first floats that it read;
+  /// null without.
   mlir::Type precision, firstFloat;
   llvm::MapVector<const char *, Usage> usages;
   /// The statements of the library's functions that have been called.
@@ -253,7 +258,8 @@ private:
 /// True of `clone`, `detach` and `contiguous`, which give what they take.
 bool keepsItsTensor(llvm::StringRef function);
 
-/// Whether `name` is a function that answers the library about its arguments, which no model may call.
+/// Whether `name` is a function that answers the library about its arguments, which no model may
+/// call.
 bool isLibraryOnly(llvm::StringRef name);
 
 /// The annotations of a layer or statement, taken apart.

@@ -1,6 +1,6 @@
-//===- FunctionCalls.cpp - Calls of functions ------------------------------------------*- C++ -*-===//
+//===- FunctionCalls.cpp - Calls of functions ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/FunctionCalls.h"
 
 #include "frontend/dl/lower/TorchCalls.h"
@@ -9,8 +9,9 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// The error of the way of calling that the arguments were meant for: the one that takes most of them, else the first. Where an
-/// argument has none of the values that tell the ways apart, they are listed.
+/// The error of the way of calling that the arguments were meant for: the one that takes most of
+/// them, else the first. Where an argument has none of the values that tell the ways apart, they
+/// are listed.
 static BindError problemOf(std::vector<BindError> problems) {
   assert(!problems.empty() && "a call of a function that does not exist");
   BindError *chosen = nullptr;

@@ -1,4 +1,4 @@
-//===- FunctionCalls.h - Calls of functions --------------------------------------------*- C++ -*-===//
+//===- FunctionCalls.h - Calls of functions -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_FUNCTIONCALLS_H
 #define DLC_FRONTEND_DL_FUNCTIONCALLS_H
@@ -8,7 +8,8 @@
 
 namespace dlc::frontend {
 
-/// Builds the ops of calls by name. All of them give poison after an error, which has been reported.
+/// Builds the ops of calls by name. All of them give poison after an error, which has been
+/// reported.
 class FunctionCalls {
 public:
   using Named = std::pair<llvm::StringRef, Item>;
@@ -25,7 +26,8 @@ public:
   /// the arguments fit.
   Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments,
             bool isMethod = false);
-  /// The same from C++: positional arguments, then named ones. Poison among them gives poison, without an error.
+  /// The same from C++: positional arguments, then named ones. Poison among them gives poison,
+  /// without an error.
   Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<Item> positional,
             llvm::ArrayRef<Named> named);
 

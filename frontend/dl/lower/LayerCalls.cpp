@@ -1,6 +1,6 @@
-//===- LayerCalls.cpp - Calls of layers in forward -------------------------------------*- C++ -*-===//
+//===- LayerCalls.cpp - Calls of layers in forward ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/LayerCalls.h"
 
 #include "frontend/dl/lower/TorchCalls.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- One call -----------------------------------------------------------------------------------===//
+//===- One call -------------------------------------------------------------------------------===//
 
 Type floatDtype(const Item &item) {
   if (item.isTensor() && isa<FloatType>(item.tensorType().getElementType()))
@@ -45,7 +45,8 @@ Item::List LayerCall::weights(StringRef parameter) const {
       continue;
     Value value = calls.weightOf(weight);
     Type stored = cast<RankedTensorType>(value.getType()).getElementType();
-    // A layer computes in the dtype of its input; the cast of the weight is done once, when the model is loaded.
+    // A layer computes in the dtype of its input; the cast of the weight is done once, when the
+    // model is loaded.
     if (dtype && isa<FloatType>(stored))
       value = calls.functions.emitter.cast(calls.diagnostics.translate(loc), value, dtype);
     list.push_back({value, loc});
@@ -59,7 +60,8 @@ Item LayerCall::weight(StringRef parameter) const {
   return list.empty() ? Item{Item::None(), loc} : list.front();
 }
 
-/// What the layer passes for a parameter of its function; nothing where the function's default holds.
+/// What the layer passes for a parameter of its function; nothing where the function's default
+/// holds.
 std::optional<Item> LayerCall::passed(const Param &param, bool &isFirstPassed) const {
   if (param.type == Param::tensor || param.type == Param::tensors) {
     Item::List list = weights(param.name);
@@ -107,7 +109,7 @@ Item LayerCall::reshape(const Item &x, ArrayRef<AffineExpr> dims) const {
   return function("reshape", x, FunctionCalls::Named{"shape", Item{std::move(shape), loc}});
 }
 
-//===- Calls --------------------------------------------------------------------------------------===//
+//===- Calls ----------------------------------------------------------------------------------===//
 
 /// What is wrong with the inputs of a call, whose number and types are right.
 static std::optional<BindError> check(const LayerKind &kind, StringRef name, llvm::SMLoc loc,

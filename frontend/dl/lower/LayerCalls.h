@@ -1,4 +1,4 @@
-//===- LayerCalls.h - Calls of layers in forward ---------------------------------------*- C++ -*-===//
+//===- LayerCalls.h - Calls of layers in forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_LAYERCALLS_H
 #define DLC_FRONTEND_DL_LAYERCALLS_H
@@ -9,7 +9,8 @@
 
 namespace dlc::frontend {
 
-/// The dtype of the first tensor of floats in `item`, a tensor or nested lists of them; null where there is none.
+/// The dtype of the first tensor of floats in `item`, a tensor or nested lists of them; null where
+/// there is none.
 mlir::Type floatDtype(const Item &item);
 
 /// Builds the ops of layer calls, and the weights that they read.
@@ -20,7 +21,8 @@ public:
       : functions(emitter, diagnostics, std::move(library)), diagnostics(diagnostics),
         weightValues(builder, weights, diagnostics) {}
 
-  /// Calls `layer`, whose kind is known, by the name `name` at `loc`. Poison after an error, which has been reported.
+  /// Calls `layer`, whose kind is known, by the name `name` at `loc`. Poison after an error, which
+  /// has been reported.
   Item call(const Layer &layer, llvm::StringRef name, llvm::SMLoc loc,
             llvm::ArrayRef<PassedArgument> arguments);
 
@@ -35,7 +37,8 @@ private:
   WeightValues weightValues;
 };
 
-/// One call of a layer, as the kinds of layers see it that are made of several functions (LayerKind::build).
+/// One call of a layer, as the kinds of layers see it that are made of several functions
+/// (LayerKind::build).
 class LayerCall {
 public:
   LayerCall(LayerCalls &calls, const Layer &layer, const Signature &forward,

@@ -1,6 +1,6 @@
-//===- LibraryCalls.cpp - Calls of functions that are written in the language ----------*- C++ -*-===//
+//===- LibraryCalls.cpp - Calls of functions that are written in the language -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "frontend/dl/syntax/Parser.h"
 #include "ir/dl/DLDialect.h"
@@ -66,7 +66,7 @@ Item ForwardLowering::callLibrary(const LibraryFunction &function, const BoundAr
   return {std::move(results), loc};
 }
 
-//===- Functions that only the library may call ---------------------------------------------------===//
+//===- Functions that only the library may call -----------------------------------------------===//
 
 bool isLibraryOnly(StringRef name) {
   return llvm::is_contained<StringRef>({"fail", "draw", "is_tensor", "is_floating_point",
@@ -128,7 +128,7 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
   return {range ? range->max : std::numeric_limits<int32_t>::max(), loc};
 }
 
-//===- Random numbers ---------------------------------------------------------------------------===//
+//===- Random numbers -------------------------------------------------------------------------===//
 //
 // A model that draws random numbers has a state `generator`: a seed and a count of draws. Each call
 // that draws uses this count and its own number within the run, so that no two draws are alike. The

@@ -1,6 +1,6 @@
-//===- Lower.cpp - A model's forward to a dl function ----------------------------------*- C++ -*-===//
+//===- Lower.cpp - A model's forward to a dl function -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/Lower.h"
 
 #include "frontend/Spelling.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Statements ---------------------------------------------------------------------------------===//
+//===- Statements -----------------------------------------------------------------------------===//
 
 bool ForwardLowering::isOver() {
   // Ops that were tried and erased have been counted too.
@@ -143,7 +143,7 @@ void ForwardLowering::setState(State &state, const Item &item, llvm::SMLoc loc) 
       << "declared here";
 }
 
-//===- Function -----------------------------------------------------------------------------------===//
+//===- Function -------------------------------------------------------------------------------===//
 
 Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool isTyped) {
   const Binding *binding = useValue(port.name.name);
@@ -197,8 +197,8 @@ void ForwardLowering::run(CountedSizes &counted) {
   const ForwardDecl &forward = *model.root().decl->forward;
   declareSymbols(module, model.symbols);
 
-  // Where a type is unknown, an empty one stands for it, and its name for no value. States are inputs and outputs behind the
-  // others.
+  // Where a type is unknown, an empty one stands for it, and its name for no value. States are
+  // inputs and outputs behind the others.
   auto known = [&](ArrayRef<RankedTensorType> types) {
     SmallVector<Type> all;
     auto add = [&](RankedTensorType type) {
@@ -291,7 +291,7 @@ void ForwardLowering::checkStates() {
     }
 }
 
-//===- Warnings -----------------------------------------------------------------------------------===//
+//===- Warnings -------------------------------------------------------------------------------===//
 
 void ForwardLowering::warnUnused() {
   warnUncalled();
@@ -309,8 +309,8 @@ void ForwardLowering::warnUnused() {
       diagnostics.warning(usage.loc) << quote(usage.name) << " is never used";
 }
 
-/// Layers without a call, once for each declaration: in the model where it has one of them, in a block where no instance
-/// calls it.
+/// Layers without a call, once for each declaration: in the model where it has one of them, in a
+/// block where no instance calls it.
 void ForwardLowering::warnUncalled() {
   for (const auto &[path, layer] : model.layers)
     for (Instance *at = layer.parent; layer.isCalled && at; at = at->parent)

@@ -1,4 +1,4 @@
-//===- Lower.h - A model's forward to a dl function ------------------------------------*- C++ -*-===//
+//===- Lower.h - A model's forward to a dl function ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_LOWER_H
 #define DLC_FRONTEND_DL_LOWER_H
@@ -30,8 +30,8 @@ struct CountedSizes {
   bool exist = false;   // set by lowerForward: the model has counted symbols
 };
 
-/// Adds `func.func @forward` to `module` and sets its symbols. Every error is reported; the module is of use where there was
-/// none. Marks the layers that are called.
+/// Adds `func.func @forward` to `module` and sets its symbols. Every error is reported; the module
+/// is of use where there was none. Marks the layers that are called.
 void lowerForward(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
                   mlir::ModuleOp module, CountedSizes &counted);
 

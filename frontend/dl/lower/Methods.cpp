@@ -1,6 +1,6 @@
-//===- Methods.cpp - x.view(2, -1): functions of a tensor as its methods ---------------*- C++ -*-===//
+//===- Methods.cpp - x.view(2, -1): functions of a tensor as its methods ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "frontend/dl/syntax/Hints.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Methods that are no functions ----------------------------------------------------------------===//
+//===- Methods that are no functions ----------------------------------------------------------===//
 
 /// The dtype that `x.float()` and the like give; empty for other methods.
 static StringRef dtypeOfMethod(StringRef method) {
@@ -30,12 +30,14 @@ static StringRef dtypeOfMethod(StringRef method) {
       .Default({});
 }
 
-/// PyTorch has these for training and memory alone: a value is never changed and has no strides here.
+/// PyTorch has these for training and memory alone: a value is never changed and has no strides
+/// here.
 bool keepsItsTensor(StringRef function) {
   return function == "clone" || function == "detach" || function == "contiguous";
 }
 
-/// The function that takes from another tensor, in `x.view_as(other)`, what this attribute says of it.
+/// The function that takes from another tensor, in `x.view_as(other)`, what this attribute says of
+/// it.
 static std::pair<StringRef, StringRef> functionOfLikeness(StringRef method) {
   return llvm::StringSwitch<std::pair<StringRef, StringRef>>(method)
       .Cases({"view_as", "reshape_as"}, {"reshape", "shape"})
@@ -53,7 +55,7 @@ static bool takesTensorFirst(const Signature &signature) {
   return !signature.params.empty() && signature.params.front().type == Param::tensor;
 }
 
-//===- Calls ----------------------------------------------------------------------------------------===//
+//===- Calls ----------------------------------------------------------------------------------===//
 
 std::optional<ForwardLowering::Method> ForwardLowering::methodOf(const Expr &callee) {
   if (auto *attribute = llvm::dyn_cast<AttributeExpr>(&callee)) {

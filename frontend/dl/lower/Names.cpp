@@ -1,6 +1,6 @@
-//===- Names.cpp - Values, weights and layers by their names in forward ----------------*- C++ -*-===//
+//===- Names.cpp - Values, weights and layers by their names in forward -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "frontend/dl/syntax/Hints.h"
@@ -43,7 +43,8 @@ Item ForwardLowering::evaluateName(const NameExpr &expr) {
   return unknownName(expr);
 }
 
-/// A value, a weight, or an attribute of one: `x`, `fc.weight`, `x.T`. Nothing where the name is of none.
+/// A value, a weight, or an attribute of one: `x`, `fc.weight`, `x.T`. Nothing where the name is of
+/// none.
 std::optional<Item> ForwardLowering::valueWithAttributes(StringRef name, llvm::SMLoc loc) {
   if (const Binding *binding = useValue(name))
     return binding->item.is<LayerRef>() ? std::nullopt : std::optional(binding->item);
@@ -78,7 +79,7 @@ Item ForwardLowering::unknownName(const NameExpr &expr) {
   return poison(expr.loc);
 }
 
-//===- Layers -------------------------------------------------------------------------------------===//
+//===- Layers ---------------------------------------------------------------------------------===//
 
 std::optional<ForwardLowering::LayerPath> ForwardLowering::pathOf(const Expr &expr, bool isCallee) {
   if (auto *name = llvm::dyn_cast<NameExpr>(&expr)) {
@@ -196,7 +197,7 @@ std::optional<Item> ForwardLowering::evaluatePath(const Expr &expr) {
   return Item{std::move(list), expr.loc};
 }
 
-//===- Attributes ---------------------------------------------------------------------------------===//
+//===- Attributes -----------------------------------------------------------------------------===//
 
 Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef spelled,
                                   llvm::SMLoc loc) {

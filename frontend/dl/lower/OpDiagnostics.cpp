@@ -1,6 +1,6 @@
-//===- OpDiagnostics.cpp - Errors of ops in the words of the language ------------------*- C++ -*-===//
+//===- OpDiagnostics.cpp - Errors of ops in the words of the language ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/OpDiagnostics.h"
 
 #include "frontend/dl/syntax/Diagnostics.h"

@@ -1,4 +1,4 @@
-//===- OpDiagnostics.h - Errors of ops in the words of the language --------------------*- C++ -*-===//
+//===- OpDiagnostics.h - Errors of ops in the words of the language -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_OPDIAGNOSTICS_H
 #define DLC_FRONTEND_DL_OPDIAGNOSTICS_H
@@ -12,8 +12,9 @@
 
 namespace dlc::frontend {
 
-/// Holds back what the making of an op reports, and reports it at the end of its life: 'conv2d' for 'dl.conv2d', and
-/// where a tensor has a dtype that the op does not take, the name of the argument and the dtypes of the language.
+/// Holds back what the making of an op reports, and reports it at the end of its life: 'conv2d' for
+/// 'dl.conv2d', and where a tensor has a dtype that the op does not take, the name of the argument
+/// and the dtypes of the language.
 class OpDiagnostics {
 public:
   /// `names` are those of the parameters behind the operands; they may be fewer.

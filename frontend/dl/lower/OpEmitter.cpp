@@ -1,6 +1,6 @@
-//===- OpEmitter.cpp - Builds dl ops from calls ----------------------------------------*- C++ -*-===//
+//===- OpEmitter.cpp - Builds dl ops from calls -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/OpEmitter.h"
 
 #include "frontend/dl/lower/TorchCalls.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Types --------------------------------------------------------------------------------------===//
+//===- Types ----------------------------------------------------------------------------------===//
 
 /// bool < integer < float: what PyTorch calls the category of a dtype.
 static int categoryOf(Type dtype) { return isa<FloatType>(dtype) ? 2 : dtype.isInteger(1) ? 0 : 1; }
@@ -38,7 +38,8 @@ static Type promoteTypes(Type a, Type b) {
 }
 
 Type OpEmitter::promote(ArrayRef<const Item *> items) {
-  // Tensors with dims decide; those without, and after them numbers, only where their category is higher.
+  // Tensors with dims decide; those without, and after them numbers, only where their category is
+  // higher.
   Type groups[3];
   for (const Item *item : items) {
     int group = item->isTensor() ? (item->tensorType().getRank() > 0 ? 0 : 1) : 2;
@@ -116,7 +117,8 @@ Value OpEmitter::full(Location loc, const Item &number, RankedTensorType type) {
   return dl::FullOp::create(builder, loc, type, builder.getIntegerAttr(compute, integer));
 }
 
-/// The dims of both, aligned at the end, where each pair is equal or one of it is 1. Otherwise the dim that differs.
+/// The dims of both, aligned at the end, where each pair is equal or one of it is 1. Otherwise the
+/// dim that differs.
 static std::optional<std::pair<AffineExpr, AffineExpr>> broadcastDims(dl::Dims &dims,
                                                                       ArrayRef<AffineExpr> other) {
   while (dims.size() < other.size())
@@ -178,10 +180,11 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
   return true;
 }
 
-//===- Ops ----------------------------------------------------------------------------------------===//
+//===- Ops ------------------------------------------------------------------------------------===//
 
-/// Makes the op with one result of a type without meaning, which inference then replaces: only an op in being has its
-/// properties. Where it turns out to have another number of results, it is made again.
+/// Makes the op with one result of a type without meaning, which inference then replaces: only an
+/// op in being has its properties. Where it turns out to have another number of results, it is made
+/// again.
 Operation *OpEmitter::createOnce(OperationState &state) {
   Operation *op = builder.create(state);
   auto infers = llvm::cast<InferTypeOpInterface>(op);
@@ -272,7 +275,8 @@ Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> opera
   }
 }
 
-/// padding="same" and "valid" of a window: as many rows out as in, the odd one behind, as PyTorch has it.
+/// padding="same" and "valid" of a window: as many rows out as in, the odd one behind, as PyTorch
+/// has it.
 static std::optional<Item> resolvePadding(Location loc, const Signature &signature,
                                           const BoundArguments &arguments, unsigned spatial,
                                           const Item &padding) {
@@ -318,7 +322,8 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
   return Item{std::move(low), padding.loc};
 }
 
-/// A result of an op whose sizes the data say, cut to a counted symbol: the op's own, made for its first result.
+/// A result of an op whose sizes the data say, cut to a counted symbol: the op's own, made for its
+/// first result.
 Value OpEmitter::trim(Location loc, const Signature &signature, Operation *op,
                       Signature::Counted counted) {
   Value whole = op->getResult(counted.result), count = op->getResults().back();
@@ -497,7 +502,8 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
   SmallVector<StringRef> names;                  // of their parameters
   SmallVector<NamedAttribute> attributes;
   SmallVector<int32_t> segments; // operands of each tensor parameter
-  // Lists of tensors that are all of one kind (cat) get a common dtype; those beside another tensor (lstm) do not.
+  // Lists of tensors that are all of one kind (cat) get a common dtype; those beside another tensor
+  // (lstm) do not.
   bool isList = !signature.params.empty() && signature.params.front().type == Param::tensors;
   // Operands are told apart by their number, unless the op has room for each.
   bool countsOperands = !OperationName(signature.op, builder.getContext())
@@ -578,8 +584,8 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
   if (isElementwise && !operands.empty() &&
       !isa<FloatType>(getElementTypeOrSelf(operands.front())) &&
       !accepts(loc, signature.op, operands, attributes)) {
-    // Functions of reals take integers and bools as f32; those of integers refuse bools. Which one an op is, its verifier
-    // knows.
+    // Functions of reals take integers and bools as f32; those of integers refuse bools. Which one
+    // an op is, its verifier knows.
     SmallVector<Value> integers(operands), reals(operands);
     for (auto [position, operand] : llvm::enumerate(operands))
       if (!conditions.test(position)) {

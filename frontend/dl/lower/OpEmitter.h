@@ -1,9 +1,10 @@
-//===- OpEmitter.h - Builds dl ops from calls ------------------------------------------*- C++ -*-===//
+//===- OpEmitter.h - Builds dl ops from calls ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Knows no op by name, but those that make explicit what the language leaves implicit (cast, broadcast, full): an op says
-// through its signature what it takes, and through type inference what it gives.
-//===----------------------------------------------------------------------------------------------===//
+// Knows no op by name, but those that make explicit what the language leaves implicit (cast,
+// broadcast, full): an op says through its signature what it takes, and through type inference what
+// it gives.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_OPEMITTER_H
 #define DLC_FRONTEND_DL_OPEMITTER_H
 
@@ -25,21 +26,21 @@ public:
   OpEmitter(mlir::OpBuilder &builder, std::vector<Symbol> &symbols, mlir::ModuleOp module)
       : builder(builder), symbols(symbols), module(module) {}
 
-  /// Calls `signature`. Operands of elementwise ops and of lists of tensors get PyTorch's common dtype, and those of
-  /// elementwise ops one shape. Gives the tensor, or the list of tensors where the signature returns several; Poison after an
-  /// error, reported at `loc`.
+  /// Calls `signature`. Operands of elementwise ops and of lists of tensors get PyTorch's common
+  /// dtype, and those of elementwise ops one shape. Gives the tensor, or the list of tensors where
+  /// the signature returns several; Poison after an error, reported at `loc`.
   Item emit(mlir::Location loc, const Signature &signature, const BoundArguments &arguments);
 
   /// The elements of `x` under other dims.
   mlir::Value reshape(mlir::Location loc, mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> dims);
 
-  /// `x` as a value that is declared to be `type`: x itself where it is, and where they differ in dims that the model
-  /// computes (#dl.derived, or read) and that may be equal, x under the declared dims, which are compared as it runs. Null
-  /// for any other difference.
+  /// `x` as a value that is declared to be `type`: x itself where it is, and where they differ in
+  /// dims that the model computes (#dl.derived, or read) and that may be equal, x under the
+  /// declared dims, which are compared as it runs. Null for any other difference.
   mlir::Value asDeclared(mlir::Location loc, mlir::Value x, mlir::RankedTensorType type);
 
-  /// Ends `function`: its results are `results` and, behind the outputs and before states, the counts of counted symbols
-  /// (#dl.symbol), named as the symbols.
+  /// Ends `function`: its results are `results` and, behind the outputs and before states, the
+  /// counts of counted symbols (#dl.symbol), named as the symbols.
   void finish(mlir::func::FuncOp function, mlir::Location loc,
               llvm::SmallVector<mlir::Value> results);
 
@@ -62,15 +63,15 @@ public:
   mlir::AffineExpr paddedDim(mlir::AffineExpr dim) const;
   /// `x` with a dim that the data say as large as it may be: its padding is of any value.
   mlir::Value padded(mlir::Location loc, mlir::Value x, int64_t dim);
-  /// The first elements of a dim of x, as many as `count` says, an integer tensor of one element; by one count of one size. Null
-  /// after an error.
+  /// The first elements of a dim of x, as many as `count` says, an integer tensor of one element;
+  /// by one count of one size. Null after an error.
   mlir::Value head(mlir::Location loc, mlir::Value x, mlir::Value count, int64_t dim);
   enum class Fill;
 
   /// A new symbol that no input says, of this range; null, reported, where there are too many.
   mlir::AffineExpr readSymbol(mlir::Location loc, const std::string &wanted, dl::Range range);
-  /// The number that `x`, of one element, has while the model runs, as a symbol of this range (dl.read).
-  /// Equal tensors share it. Null after an error.
+  /// The number that `x`, of one element, has while the model runs, as a symbol of this range
+  /// (dl.read). Equal tensors share it. Null after an error.
   mlir::AffineExpr read(mlir::Location loc, mlir::Value x, const std::string &wanted,
                         dl::Range range);
   /// The dim that functions of dims give, as a new symbol where it is not a dim of known ones;
@@ -96,8 +97,8 @@ public:
   /// Where it is set: is asked to narrow the symbols' ranges for an op at `loc` that needs it;
   /// false where it cannot.
   std::function<bool(mlir::Location loc, const dl::RangeNeed &need)> narrow;
-  /// Makes symbols of `type` smaller that the model computes: larger ones are refused when they turn
-  /// up. False where none is left.
+  /// Makes symbols of `type` smaller that the model computes: larger ones are refused when they
+  /// turn up. False where none is left.
   bool limitComputed(mlir::RankedTensorType type);
   /// Whether a tensor of `type` is small enough, which may limit symbols that the model computes.
   /// Reports an error at `loc` if not.
@@ -113,14 +114,16 @@ private:
   /// Whether the op can be made of these operands.
   bool accepts(mlir::Location loc, llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
                llvm::ArrayRef<mlir::NamedAttribute> attributes);
-  /// What a call gives: a tensor, or several; Poison where there is no op. A batch of one is taken off.
+  /// What a call gives: a tensor, or several; Poison where there is no op. A batch of one is taken
+  /// off.
   Item resultOf(mlir::Location loc, const Signature &signature, mlir::Operation *op,
                 bool isBatchOfOne);
   bool unify(mlir::Location loc, llvm::StringRef callee, llvm::ArrayRef<const Item *> items,
              bool broadcast, const llvm::SmallBitVector &conditions,
              llvm::SmallVectorImpl<mlir::Value> &operands);
 
-  /// An op over tensors whose sizes the data say, the padding of `operands` masked; nothing where the op does without it.
+  /// An op over tensors whose sizes the data say, the padding of `operands` masked; nothing where
+  /// the op does without it.
   std::optional<Item> emitCounted(mlir::Location loc, const Signature &signature,
                                   llvm::SmallVectorImpl<mlir::Value> &operands,
                                   llvm::SmallVectorImpl<mlir::NamedAttribute> &attributes,
@@ -141,7 +144,8 @@ private:
   mlir::Value trim(mlir::Location loc, const Signature &signature, mlir::Operation *op,
                    Signature::Counted counted);
 
-  /// A new symbol that the model counts, of at most `most`; null, reported, where there are too many.
+  /// A new symbol that the model counts, of at most `most`; null, reported, where there are too
+  /// many.
   mlir::AffineExpr countedSymbol(mlir::Location loc, const std::string &wanted,
                                  mlir::AffineExpr most, mlir::Value count);
   mlir::Operation *sharedCount(mlir::Operation *op);

@@ -1,6 +1,6 @@
-//===- Subscripts.cpp - x[:, 0, None] in forward ----------------------------------------*- C++ -*-===//
+//===- Subscripts.cpp - x[:, 0, None] in forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DimNeeds.h"
@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// Returns the dim that `function` of dims gives. Reports an error and returns null where one of them
-/// is counted or the model has too many dims.
+/// Returns the dim that `function` of dims gives. Reports an error and returns null where one of
+/// them is counted or the model has too many dims.
 AffineExpr ForwardLowering::computed(dl::SizeFunction function, ArrayRef<AffineExpr> dims,
                                      llvm::SMLoc loc) {
   SmallVector<Attribute> operands;
@@ -26,8 +26,8 @@ AffineExpr ForwardLowering::computed(dl::SizeFunction function, ArrayRef<AffineE
   return {};
 }
 
-/// Returns the place of a slice's bound in a dim of `size`. The bound is a number or a dim; it counts
-/// from the end where it is negative. Returns null after an error.
+/// Returns the place of a slice's bound in a dim of `size`. The bound is a number or a dim; it
+/// counts from the end where it is negative. Returns null after an error.
 AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size) {
   AffineExpr place = bound.asDim(context);
   auto range = dl::rangeOf(place, dl::symbolRanges(module));

@@ -1,6 +1,6 @@
-//===- TensorLiteral.cpp - tensor([[1, 2], [3, 4]]) in forward -------------------------*- C++ -*-===//
+//===- TensorLiteral.cpp - tensor([[1, 2], [3, 4]]) in forward ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/Elaborate.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 
@@ -18,7 +18,8 @@ struct Literal {
   SmallVector<const Item *> numbers = {};
   SmallVector<int64_t> dims = {};
 
-  /// Reads `item`, `depth` lists deep. A message where it does not fit what was read before; empty where all is well.
+  /// Reads `item`, `depth` lists deep. A message where it does not fit what was read before; empty
+  /// where all is well.
   std::string read(const Item &item, size_t depth);
 };
 } // namespace

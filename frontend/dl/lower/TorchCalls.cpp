@@ -1,6 +1,6 @@
-//===- TorchCalls.cpp - What a call says in PyTorch beyond its op ----------------------*- C++ -*-===//
+//===- TorchCalls.cpp - What a call says in PyTorch beyond its op -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/TorchCalls.h"
 
 #include "ir/dl/DLOps.h"
@@ -44,7 +44,7 @@ static Item map(const Item &result, function_ref<Value(Value)> change) {
   return result.isTensor() ? Item{change(result.as<Value>()), result.loc} : result;
 }
 
-//===- No dims ------------------------------------------------------------------------------------===//
+//===- No dims --------------------------------------------------------------------------------===//
 
 /// The result of an op over an empty list of dims, if PyTorch takes it for no dims; sums and the
 /// like take it for all.
@@ -63,7 +63,7 @@ static std::optional<Item> emitOverNothing(OpEmitter &emitter, Location loc,
   return Item{emitter.cast(loc, x, IntegerType::get(loc.getContext(), 1)), {}};
 }
 
-//===- Tensors without dims -----------------------------------------------------------------------===//
+//===- Tensors without dims -------------------------------------------------------------------===//
 
 /// Whether the parameter names dims of the first tensor, and names some.
 static bool namesDims(const Param &param, const std::optional<Item> &bound) {
@@ -144,7 +144,7 @@ Item WithoutDims::resultOf(const Item &result) {
   });
 }
 
-//===- Changes in place ---------------------------------------------------------------------------===//
+//===- Changes in place -----------------------------------------------------------------------===//
 
 /// Attribute of an op that names the operand to which PyTorch would write the result.
 static constexpr StringRef kChanged = "dl.changed";
@@ -172,7 +172,7 @@ void refuseUsesOfChanged(func::FuncOp function) {
   });
 }
 
-//===- Dtypes that an op lacks --------------------------------------------------------------------===//
+//===- Dtypes that an op lacks ----------------------------------------------------------------===//
 
 /// The dtype in which `function` takes elements that its op does not: bools are ordered as bytes,
 /// and exponentials are floats. Null if it takes them as they are.
@@ -187,7 +187,7 @@ static Type dtypeInside(StringRef function, Type element) {
                                         : Type();
 }
 
-//===- Arguments without an attribute -------------------------------------------------------------===//
+//===- Arguments without an attribute ---------------------------------------------------------===//
 
 /// Takes out the arguments that the op has no attribute for. `inPlace` is set if one of them says
 /// so. Returns the dtype among them, or null.

@@ -1,4 +1,4 @@
-//===- TorchCalls.h - What a call says in PyTorch beyond its op ------------------------*- C++ -*-===//
+//===- TorchCalls.h - What a call says in PyTorch beyond its op ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_TORCHCALLS_H
 #define DLC_FRONTEND_DL_TORCHCALLS_H
@@ -20,7 +20,8 @@ llvm::SmallVector<const Signature *> waysOfCalling(llvm::ArrayRef<const Signatur
 Item emitCall(OpEmitter &emitter, mlir::Location loc, const Signature &signature,
               BoundArguments arguments);
 
-/// Reports uses of tensors after calls with `inplace=True`, which in PyTorch see the changed tensor.
+/// Reports uses of tensors after calls with `inplace=True`, which in PyTorch see the changed
+/// tensor.
 void refuseUsesOfChanged(mlir::func::FuncOp function);
 
 } // namespace dlc::frontend

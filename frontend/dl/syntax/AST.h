@@ -1,9 +1,9 @@
-//===- AST.h - What the text of a model says -------------------------------------------*- C++ -*-===//
+//===- AST.h - What the text of a model says ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Syntax alone: names are not resolved, and nothing is evaluated. StringRefs point into the source
 // buffer.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_AST_H
 #define DLC_FRONTEND_DL_AST_H
 
@@ -25,7 +25,7 @@ struct Identifier {
   llvm::SMLoc loc;
 };
 
-//===- Expressions --------------------------------------------------------------------------------===//
+//===- Expressions ----------------------------------------------------------------------------===//
 
 struct Expr {
   enum class Kind {
@@ -156,7 +156,7 @@ struct AttributeExpr : ExprOf<Expr::Kind::attribute> {
   Identifier name; // "weight", or a number: "0"
 };
 
-//===- Declarations -------------------------------------------------------------------------------===//
+//===- Declarations ---------------------------------------------------------------------------===//
 
 /// `dim N = 1..64` or `dim N`
 struct DimDecl {
@@ -198,7 +198,7 @@ struct LoopHead {
   ExprPtr iterable;   // of the other form
 };
 
-//===- Members of a model or block ----------------------------------------------------------------===//
+//===- Members of a model or block ------------------------------------------------------------===//
 
 struct Member {
   enum class Kind { constant, state, layer, loop, branch };
@@ -259,7 +259,7 @@ struct BranchMember : MemberOf<Member::Kind::branch> {
   std::vector<Arm> arms;
 };
 
-//===- Statements of forward ----------------------------------------------------------------------===//
+//===- Statements of forward ------------------------------------------------------------------===//
 
 struct Statement {
   enum class Kind { assign, loop, whileLoop, branch };
@@ -314,7 +314,7 @@ struct BranchStatement : StatementOf<Statement::Kind::branch> {
   std::vector<Arm> arms;
 };
 
-//===- Files --------------------------------------------------------------------------------------===//
+//===- Files ----------------------------------------------------------------------------------===//
 
 struct ForwardDecl {
   llvm::SMLoc loc;
@@ -331,14 +331,15 @@ struct BlockDecl {
   std::optional<ForwardDecl> forward;
 };
 
-/// `sequential Name(x: f32[N,28,28,1] layout NHWC) -> (y: f32[N,10]) { stem: Conv2D(32, 3)  Flatten() }`
+/// `sequential Name(x: f32[N,28,28,1] layout NHWC) -> (y: f32[N,10]) { stem: Conv2D(32, 3)
+/// Flatten() }`
 struct SequentialDecl {
   struct Entry {
     std::optional<Identifier> name;
     Identifier type; ///< a layer of Keras, or the name of an entry before, which is called again
     std::vector<Argument> arguments;
-    /// The results that the layer takes, written `(a, b)` after its arguments; absent: the result of the entry
-    /// before. Where a layer is called again, `arguments` has them.
+    /// The results that the layer takes, written `(a, b)` after its arguments; absent: the result
+    /// of the entry before. Where a layer is called again, `arguments` has them.
     std::optional<std::vector<Identifier>> operands;
     std::vector<Annotation> annotations;
   };
@@ -357,8 +358,8 @@ struct IncludeDecl {
 /// One .dl file.
 struct SourceFile {
   int64_t version = 0; // 0: an error has been reported
-  /// Some declaration could not be read, so that names may be missing. Unreadable statements and layers are no gaps: they
-  /// stand in the tree without their values.
+  /// Some declaration could not be read, so that names may be missing. Unreadable statements and
+  /// layers are no gaps: they stand in the tree without their values.
   bool hasGaps = false;
   std::vector<IncludeDecl> includes;
   std::vector<DimDecl> dims;

@@ -1,6 +1,6 @@
-//===- Diagnostics.cpp - Errors and warnings at places of a source file ---------------*- C++ -*-===//
+//===- Diagnostics.cpp - Errors and warnings at places of a source file -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Diagnostics.h"
 
 #include "mlir/IR/Builders.h"

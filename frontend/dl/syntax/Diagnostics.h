@@ -1,10 +1,10 @@
-//===- Diagnostics.h - Errors and warnings at places of a source file -----------------*- C++ -*-===//
+//===- Diagnostics.h - Errors and warnings at places of a source file ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything goes through MLIR's diagnostics, so that whoever listens there (a
 // SourceMgrDiagnosticHandler, a test) sees the errors of the parser and those of the ops in one
 // stream.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_DIAGNOSTICS_H
 #define DLC_FRONTEND_DL_DIAGNOSTICS_H
 
@@ -21,22 +21,24 @@
 
 namespace dlc::frontend {
 
-/// Reports for a source file, the main buffer of `sources`, and those that it includes. All must outlive it.
+/// Reports for a source file, the main buffer of `sources`, and those that it includes. All must
+/// outlive it.
 ///
 /// While it lives, it counts the errors that the context sees on this thread, whoever emits them,
 /// and holds back those beyond `maxErrors`.
 class Diagnostics {
 public:
   static constexpr unsigned kMaxErrors = 20, kMaxWarnings = 100;
-  /// So often is an error met again at its place, by a loop or by further instances of a block, before work stops: each time
-  /// costs as much as the first.
+  /// So often is an error met again at its place, by a loop or by further instances of a block,
+  /// before work stops: each time costs as much as the first.
   static constexpr unsigned kMaxRepeats = 200;
 
   Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
               unsigned maxErrors = kMaxErrors);
 
-  /// What is reported while one lives lies in the block of an instance: errors get a note "in 'path', " `what` at `loc`, and
-  /// those at one place are reported once, however many instances have them.
+  /// What is reported while one lives lies in the block of an instance: errors get a note "in
+  /// 'path', " `what` at `loc`, and those at one place are reported once, however many instances
+  /// have them.
   class InBlock {
   public:
     InBlock(Diagnostics &diagnostics, llvm::StringRef path, llvm::StringRef what, llvm::SMLoc loc);
@@ -48,8 +50,9 @@ public:
     Diagnostics &diagnostics;
   };
 
-  /// While one lives, places outside of the sources, which are those of the compiler's library of functions, count as `call`,
-  /// the place of the model's call of `function`: errors there get a note, and names are not noted.
+  /// While one lives, places outside of the sources, which are those of the compiler's library of
+  /// functions, count as `call`, the place of the model's call of `function`: errors there get a
+  /// note, and names are not noted.
   class InLibrary {
   public:
     InLibrary(Diagnostics &diagnostics, llvm::StringRef function, llvm::SMLoc call);
@@ -74,8 +77,8 @@ public:
 
   /// Where what stands for names is noted, if anybody asked; null if not. Must outlive this.
   SourceIndex *index = nullptr;
-  /// Notes that `name`, a piece of the source, stands for what was defined at `definition` (nowhere in the text, if that is
-  /// invalid), as `text` says it.
+  /// Notes that `name`, a piece of the source, stands for what was defined at `definition` (nowhere
+  /// in the text, if that is invalid), as `text` says it.
   void mention(Mention::Kind kind, llvm::StringRef name, llvm::SMLoc definition,
                llvm::function_ref<std::string()> text);
   SourcePlace placeOf(llvm::SMLoc loc) const;

@@ -1,6 +1,6 @@
-//===- FileNames.cpp - The files that a model's text names -----------------------------*- C++ -*-===//
+//===- FileNames.cpp - The files that a model's text names --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/FileNames.h"
 
 #include "frontend/dl/syntax/Parser.h"

@@ -1,4 +1,4 @@
-//===- FileNames.h - The files that a model's text names -------------------------------*- C++ -*-===//
+//===- FileNames.h - The files that a model's text names ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_FILENAMES_H
 #define DLC_FRONTEND_DL_FILENAMES_H

@@ -1,6 +1,6 @@
-//===- Hints.cpp - What PyTorch's and Keras's ways of writing are called here ----------*- C++ -*-===//
+//===- Hints.cpp - What PyTorch's and Keras's ways of writing are called here -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Hints.h"
 
 #include "frontend/Spelling.h"
@@ -17,7 +17,8 @@ namespace dlc::frontend {
 
 using Predicate = llvm::function_ref<bool(StringRef)>;
 
-/// The name without the module that it is taken from: "torch.nn.functional.relu" gives "relu". Empty where it has none.
+/// The name without the module that it is taken from: "torch.nn.functional.relu" gives "relu".
+/// Empty where it has none.
 static StringRef withoutModule(StringRef name) {
   auto [module, rest] = name.split('.');
   if (!llvm::StringSwitch<bool>(module)

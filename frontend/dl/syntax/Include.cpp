@@ -1,6 +1,6 @@
-//===- Include.cpp - The files that a model includes -----------------------------------*- C++ -*-===//
+//===- Include.cpp - The files that a model includes --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Include.h"
 
 #include "frontend/SiblingFile.h"

@@ -1,6 +1,6 @@
-//===- Lexer.cpp - Text of a model to tokens -------------------------------------------*- C++ -*-===//
+//===- Lexer.cpp - Text of a model to tokens ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Lexer.h"
 
 #include "frontend/dl/syntax/Hints.h"
@@ -87,7 +87,8 @@ static bool isWordPart(char c) { return isAlnum(c) || c == '_'; }
 
 Token Lexer::lex() {
   skipSpace();
-  // Read before the token begins: `a@b` and `a @ b` are products, `f(x) @f32` ends in an annotation.
+  // Read before the token begins: `a@b` and `a @ b` are products, `f(x) @f32` ends in an
+  // annotation.
   bool isSpaced = !tokenStart || isSpace(cursor[-1]);
   if (diagnostics.isFull()) // nobody would see what else is wrong
     cursor = end;

@@ -1,4 +1,4 @@
-//===- Lexer.h - Text of a model to tokens ---------------------------------------------*- C++ -*-===//
+//===- Lexer.h - Text of a model to tokens ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_LEXER_H
 #define DLC_FRONTEND_DL_LEXER_H

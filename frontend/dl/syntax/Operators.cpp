@@ -1,6 +1,6 @@
-//===- Operators.cpp - Spellings and functions of the operators ------------------------*- C++ -*-===//
+//===- Operators.cpp - Spellings and functions of the operators ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/AST.h"
 
 #include <iterator>

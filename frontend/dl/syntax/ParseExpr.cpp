@@ -1,6 +1,6 @@
-//===- ParseExpr.cpp - Tokens to syntax: expressions -----------------------------------*- C++ -*-===//
+//===- ParseExpr.cpp - Tokens to syntax: expressions --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Parser.h"
 #include "frontend/dl/syntax/ParserImpl.h"
 
@@ -23,7 +23,7 @@ ExprPtr Parser::withDepth(ExprPtr expr, std::initializer_list<const Expr *> chil
   return nullptr;
 }
 
-//===- Calls, subscripts --------------------------------------------------------------------------===//
+//===- Calls, subscripts ----------------------------------------------------------------------===//
 
 std::string textOf(const Expr &expr) {
   if (auto *name = dyn_cast<NameExpr>(&expr))

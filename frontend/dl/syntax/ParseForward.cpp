@@ -1,6 +1,6 @@
-//===- ParseForward.cpp - Tokens to syntax: forward and its statements -----------------*- C++ -*-===//
+//===- ParseForward.cpp - Tokens to syntax: forward and its statements --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Hints.h"
 #include "frontend/dl/syntax/ParserImpl.h"
 
@@ -10,7 +10,7 @@ using namespace llvm;
 
 namespace dlc::frontend {
 
-//===- Ports --------------------------------------------------------------------------------------===//
+//===- Ports ----------------------------------------------------------------------------------===//
 
 bool Parser::parseType(TypeSpec &type, bool mayBeOpen) {
   auto dtype = expectName("a dtype, as in 'f32[N,10]'");
@@ -101,7 +101,7 @@ bool Parser::parseForward(BlockDecl &block) {
   return true;
 }
 
-//===- Statements ---------------------------------------------------------------------------------===//
+//===- Statements -----------------------------------------------------------------------------===//
 
 bool Parser::parseTargets(Target &target) {
   do {

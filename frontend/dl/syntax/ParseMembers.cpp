@@ -1,6 +1,6 @@
-//===- ParseMembers.cpp - Tokens to syntax: models and blocks --------------------------*- C++ -*-===//
+//===- ParseMembers.cpp - Tokens to syntax: models and blocks -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/dl/syntax/Hints.h"
 #include "frontend/dl/syntax/ParserImpl.h"

@@ -1,6 +1,6 @@
-//===- ParseOperators.cpp - Tokens to syntax: operators --------------------------------*- C++ -*-===//
+//===- ParseOperators.cpp - Tokens to syntax: operators -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/ParserImpl.h"
 
 #include "llvm/ADT/ScopeExit.h"

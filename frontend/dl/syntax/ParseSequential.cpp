@@ -1,6 +1,6 @@
-//===- ParseSequential.cpp - Tokens to syntax: sequential models -----------------------*- C++ -*-===//
+//===- ParseSequential.cpp - Tokens to syntax: sequential models --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/ParserImpl.h"
 
 using namespace llvm;

@@ -1,6 +1,6 @@
-//===- ParseWeights.cpp - The weights clause -------------------------------------------*- C++ -*-===//
+//===- ParseWeights.cpp - The weights clause ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/dl/syntax/ParserImpl.h"
 

@@ -1,6 +1,6 @@
-//===- Parser.cpp - Tokens to syntax: files, recovery ----------------------------------*- C++ -*-===//
+//===- Parser.cpp - Tokens to syntax: files, recovery -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Parser.h"
 
 #include "frontend/Spelling.h"
@@ -25,7 +25,7 @@ std::optional<std::vector<StatementPtr>> parseStatements(StringRef buffer,
   return body;
 }
 
-//===- Tokens -------------------------------------------------------------------------------------===//
+//===- Tokens ---------------------------------------------------------------------------------===//
 
 void Parser::advance() {
   previousEnd = token.getEndLoc();
@@ -186,7 +186,7 @@ bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
   return true;
 }
 
-//===- Files --------------------------------------------------------------------------------------===//
+//===- Files ----------------------------------------------------------------------------------===//
 
 SourceFile Parser::parseFile() {
   SourceFile file;

@@ -1,4 +1,4 @@
-//===- Parser.h - Tokens to syntax -----------------------------------------------------*- C++ -*-===//
+//===- Parser.h - Tokens to syntax --------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_PARSER_H
 #define DLC_FRONTEND_DL_PARSER_H
@@ -19,7 +19,8 @@ inline constexpr int64_t kLanguageVersion = 1;
 /// no error.
 SourceFile parseSource(llvm::StringRef buffer, Diagnostics &diagnostics);
 
-/// Parses `buffer`, the statements of a forward without their braces. Returns nullopt after an error.
+/// Parses `buffer`, the statements of a forward without their braces. Returns nullopt after an
+/// error.
 std::optional<std::vector<StatementPtr>> parseStatements(llvm::StringRef buffer,
                                                          Diagnostics &diagnostics);
 

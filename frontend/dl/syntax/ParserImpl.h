@@ -1,9 +1,10 @@
-//===- ParserImpl.h - The recursive-descent parser of the language ---------------------*- C++ -*-===//
+//===- ParserImpl.h - The recursive-descent parser of the language ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Parser.cpp (files, recovery), ParseMembers.cpp (models and blocks), ParseSequential.cpp, ParseWeights.cpp,
-// ParseForward.cpp (statements), ParseExpr.cpp and ParseOperators.cpp.
-//===----------------------------------------------------------------------------------------------===//
+// Private to Parser.cpp (files, recovery), ParseMembers.cpp (models and blocks),
+// ParseSequential.cpp, ParseWeights.cpp, ParseForward.cpp (statements), ParseExpr.cpp and
+// ParseOperators.cpp.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_PARSERIMPL_H
 #define DLC_FRONTEND_DL_PARSERIMPL_H
 
@@ -30,7 +31,7 @@ public:
   bool parseAllStatements(std::vector<StatementPtr> &body);
 
 private:
-  //===- Tokens -----------------------------------------------------------------------------------===//
+  //===- Tokens -------------------------------------------------------------------------------===//
   void advance();
   bool at(Token::Kind kind) const { return token.is(kind); }
   /// A token that goes on with the line before it: outside brackets it must stand on the same line.
@@ -60,12 +61,13 @@ private:
                  llvm::function_ref<bool()> element);
   /// Reports a list of more than kMaxListed elements.
   bool failLong();
-  /// What stands between braces, `before` and `atEnd` being for errors about these. An element that fails is skipped.
-  /// Where the first brace is missing: false, or with `goesOn`, what follows is read as if it were there.
+  /// What stands between braces, `before` and `atEnd` being for errors about these. An element that
+  /// fails is skipped. Where the first brace is missing: false, or with `goesOn`, what follows is
+  /// read as if it were there.
   bool parseBraces(const llvm::Twine &before, const llvm::Twine &atEnd, bool goesOn,
                    llvm::function_ref<bool()> element);
 
-  //===- Files ------------------------------------------------------------------------------------===//
+  //===- Files --------------------------------------------------------------------------------===//
   void parseVersion(SourceFile &file);
   bool parseDim(SourceFile &file);
   bool parseConst(ConstDecl &constant);
@@ -79,7 +81,7 @@ private:
   bool parseSequential(SourceFile &file);
   bool parseEntry(SequentialDecl &decl);
 
-  //===- Models and blocks ------------------------------------------------------------------------===//
+  //===- Models and blocks --------------------------------------------------------------------===//
   bool parseBlock(std::vector<BlockDecl> &blocks, bool isModel);
   bool parseParameter(BlockDecl &block);
   /// `block` is null inside of `for` and `if`, where no forward may stand.
@@ -93,7 +95,7 @@ private:
   bool parseLoopHead(LoopHead &head);
   bool parseAnnotations(std::vector<Annotation> &annotations);
 
-  //===- Forward ----------------------------------------------------------------------------------===//
+  //===- Forward ------------------------------------------------------------------------------===//
   bool parseForward(BlockDecl &block);
   bool parsePorts(std::vector<Port> &ports, llvm::StringRef what, bool isModel, bool isInput);
   bool parsePort(Port &port, bool isModel, bool isInput);
@@ -107,7 +109,7 @@ private:
   bool parseStatements(std::vector<StatementPtr> &body);
   bool parseTargets(Target &target);
 
-  //===- Expressions ------------------------------------------------------------------------------===//
+  //===- Expressions --------------------------------------------------------------------------===//
   ExprPtr parseExpr();
   ExprPtr parseOperators(unsigned least);
   ExprPtr parseUnary();

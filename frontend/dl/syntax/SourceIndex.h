@@ -1,8 +1,9 @@
-//===- SourceIndex.h - What the names in a model's text stand for ---------------------*- C++ -*-===//
+//===- SourceIndex.h - What the names in a model's text stand for -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Noted by the frontend as it goes, for editors and reports that ask for it (ImportOptions::index); it outlives the import.
-//===----------------------------------------------------------------------------------------------===//
+// Noted by the frontend as it goes, for editors and reports that ask for it (ImportOptions::index);
+// it outlives the import.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_SOURCEINDEX_H
 #define DLC_FRONTEND_DL_SOURCEINDEX_H
 
@@ -46,13 +47,15 @@ struct LayerFacts {
   std::vector<std::string> outputs; // the type that each of its calls gave: "f32[N,64,56,56]"
 };
 
-/// Whether training keeps the weight beside those that it changes, by the last part of its name in PyTorch or Keras.
+/// Whether training keeps the weight beside those that it changes, by the last part of its name in
+/// PyTorch or Keras.
 inline bool isStatistic(llvm::StringRef leaf) {
   return leaf.starts_with("running_") || leaf.starts_with("moving_");
 }
 
 struct SourceIndex {
-  /// In the order in which the frontend came by them; a text that is evaluated twice is noted twice.
+  /// In the order in which the frontend came by them; a text that is evaluated twice is noted
+  /// twice.
   std::vector<Mention> mentions;
   std::vector<LayerFacts> layers;
 

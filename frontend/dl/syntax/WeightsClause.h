@@ -1,4 +1,4 @@
-//===- WeightsClause.h - What the text of a model says about its weights ---------------*- C++ -*-===//
+//===- WeightsClause.h - What the text of a model says about its weights ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_WEIGHTSCLAUSE_H
 #define DLC_FRONTEND_DL_WEIGHTSCLAUSE_H

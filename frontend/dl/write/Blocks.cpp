@@ -1,9 +1,10 @@
-//===- Blocks.cpp - Runs of lines that repeat ---------------------------------------------------*- C++ -*-===//
+//===- Blocks.cpp - Runs of lines that repeat ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names of nodes show modules. Two modules whose lines are the same but for numbers are instances of one block, which takes as
-// parameters the numbers that differ: the least general text that both are cases of (anti-unification; Plotkin, 1970).
-//===----------------------------------------------------------------------------------------------===//
+// The names of nodes show modules. Two modules whose lines are the same but for numbers are
+// instances of one block, which takes as parameters the numbers that differ: the least general text
+// that both are cases of (anti-unification; Plotkin, 1970).
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/Layers.h"
 #include "frontend/dl/write/Scope.h"
 #include "frontend/dl/write/Statements.h"
@@ -131,7 +132,8 @@ std::optional<Outline> Finder::outline(size_t begin, size_t end, size_t depth) c
              : std::optional(std::move(outline));
 }
 
-/// The block of instances with one skeleton; nothing where more numbers differ than a reader can follow.
+/// The block of instances with one skeleton; nothing where more numbers differ than a reader can
+/// follow.
 static std::optional<BlockText> unify(const Program &program, ArrayRef<Outline *> outlines,
                                       llvm::StringSet<> taken) {
   constexpr size_t kMaxParameters = 8;

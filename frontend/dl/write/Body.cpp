@@ -1,6 +1,6 @@
-//===- Body.cpp - Lines, calls of blocks and loops of one forward -------------------------------*- C++ -*-===//
+//===- Body.cpp - Lines, calls of blocks and loops of one forward -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/Body.h"
 
 #include "frontend/dl/write/Scope.h"
@@ -223,7 +223,8 @@ std::optional<std::pair<StringRef, int64_t>> elementOf(const Instance &instance)
   return std::pair(list, number);
 }
 
-/// How many calls from the first on are one loop: of the elements of a list, each of which takes the result of the one before.
+/// How many calls from the first on are one loop: of the elements of a list, each of which takes
+/// the result of the one before.
 Body::Loop Body::loopFrom(ArrayRef<Statement> statements) const {
   Loop loop;
   auto first = statements.front().instance ? elementOf(*statements.front().instance) : std::nullopt;

@@ -1,4 +1,4 @@
-//===- Body.h - Lines, calls of blocks and loops of one forward ---------------------------------*- C++ -*-===//
+//===- Body.h - Lines, calls of blocks and loops of one forward ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_WRITE_BODY_H
 #define DLC_FRONTEND_ONNX_WRITE_BODY_H

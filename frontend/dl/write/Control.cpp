@@ -1,6 +1,6 @@
-//===- Control.cpp - Branches and loops as lines of the language --------------------------*- C++ -*-===//
+//===- Control.cpp - Branches and loops as lines of the language --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/Reader.h"
 
 using namespace mlir;

@@ -1,8 +1,9 @@
-//===- LayerRecovery.cpp - The layer that an op with weights was --------------------------------*- C++ -*-===//
+//===- LayerRecovery.cpp - The layer that an op with weights was --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Guesses the arguments of a layer from shapes, and asks the table of layers whether they give these weights.
-//===----------------------------------------------------------------------------------------------===//
+// Guesses the arguments of a layer from shapes, and asks the table of layers whether they give
+// these weights.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/LayerRecovery.h"
 
 #include "frontend/dl/declare/Layers.h"
@@ -198,7 +199,8 @@ weightsOf(const LayerKind &kind, ArrayRef<Argument> arguments, const Tensors &te
   return std::move(*all);
 }
 
-/// The path under which the layer's weights have the names that they have; of names by machines, the module's.
+/// The path under which the layer's weights have the names that they have; of names by machines,
+/// the module's.
 static std::string pathOfLayer(ArrayRef<LayerWeight> weights, const Tensors &tensors,
                                ArrayRef<std::string> scope) {
   std::string path;
@@ -215,7 +217,8 @@ static std::string pathOfLayer(ArrayRef<LayerWeight> weights, const Tensors &ten
   return path.empty() && !scope.empty() ? pathOf(llvm::join(scope, ".")) : path;
 }
 
-/// The path, or it with a number behind, that no other member has, and whose weights none has; all of them are taken.
+/// The path, or it with a number behind, that no other member has, and whose weights none has; all
+/// of them are taken.
 static std::string uniqueLayer(llvm::StringSet<> &paths, StringRef path,
                                ArrayRef<StringRef> leaves) {
   auto weight = [](const Twine &layer, StringRef leaf) { return (layer + "." + leaf).str(); };
@@ -284,7 +287,7 @@ std::optional<RecoveredLayer> recoverLayer(const Signature &signature, Operation
   return std::nullopt;
 }
 
-//===- Linear -------------------------------------------------------------------------------------===//
+//===- Linear ---------------------------------------------------------------------------------===//
 
 /// A weight [in, out] by its folded name, of a product x @ weight.
 static dl::WeightOp foldedWeight(Operation &op) {

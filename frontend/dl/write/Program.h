@@ -1,8 +1,9 @@
-//===- Program.h - An imported model on its way to text -----------------------------------------*- C++ -*-===//
+//===- Program.h - An imported model on its way to text -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module becomes lines (Statements.cpp, Control.cpp), runs of lines that repeat become blocks (Blocks.cpp), and both become text (Text.cpp).
-//===----------------------------------------------------------------------------------------------===//
+// A module becomes lines (Statements.cpp, Control.cpp), runs of lines that repeat become blocks
+// (Blocks.cpp), and both become text (Text.cpp).
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
 #define DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
 
@@ -31,8 +32,9 @@ struct Piece {
   std::string text; // of a number: the name of what it says, "stride"
   int64_t number = 0;
   mlir::Value value;
-  /// Of a number that is the default of its parameter: what stands before it, ", stride=". Both are written only where the number
-  /// is a parameter of a block, of which other instances have another.
+  /// Of a number that is the default of its parameter: what stands before it, ", stride=". Both are
+  /// written only where the number is a parameter of a block, of which other instances have
+  /// another.
   std::string unlessDefault = {};
 };
 using Pieces = std::vector<Piece>;
@@ -60,7 +62,8 @@ struct Line {
   llvm::SmallVector<mlir::Value, 1> aliased = {};
   llvm::SmallVector<mlir::Value, 1> results;
   std::string function; // results are named after it
-  /// Of a binary operator: its spelling, between the first two of `pieces`. Empty: `pieces` are the text.
+  /// Of a binary operator: its spelling, between the first two of `pieces`. Empty: `pieces` are the
+  /// text.
   std::string infix;
   Pieces pieces;
   bool isDim = false;            // the result is a dim, which has a name
@@ -109,8 +112,9 @@ struct BlockText {
   std::vector<Instance> instances; // in the order of their lines
 };
 
-/// The runs of lines whose nodes' names show a module, and that are the same but for numbers. They do not overlap. Parameters have
-/// other names than `reserved`: a block's parameter hides the dim of that name, which its lines may use.
+/// The runs of lines whose nodes' names show a module, and that are the same but for numbers. They
+/// do not overlap. Parameters have other names than `reserved`: a block's parameter hides the dim
+/// of that name, which its lines may use.
 std::vector<BlockText> findBlocks(const Program &program, const llvm::StringSet<> &reserved);
 
 } // namespace dlc::onnx

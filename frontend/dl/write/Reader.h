@@ -1,9 +1,9 @@
-//===- Reader.h - Ops on their way to lines -------------------------------------------------------*- C++ -*-===//
+//===- Reader.h - Ops on their way to lines -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to Statements.cpp (ops), Sizes.cpp (dims that the data say) and Control.cpp (branches and
 // loops).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_WRITE_READER_H
 #define DLC_FRONTEND_ONNX_WRITE_READER_H
 
@@ -62,12 +62,14 @@ struct Reader {
   void readBlock(mlir::Block &block);
   Line &add(Line::Kind kind, llvm::StringRef function = {});
   void declareWeights(const Pieces &pieces, const Line &line);
-  /// The result of an op that counts, as the size that is read cuts it; null where `value` is no such result.
+  /// The result of an op that counts, as the size that is read cuts it; null where `value` is no
+  /// such result.
   mlir::Value cutOf(mlir::OpResult value);
   /// The value that has a name, of the parts to which results of a counting op are cut; other
   /// values as they are.
   mlir::Value sameCut(mlir::Value value);
-  /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
+  /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold
+  /// anything.
   void readTrim(dl::TrimOp trim);
   Pieces attributeText(const Param &param, mlir::Attribute value, mlir::Operation &op);
   Pieces dims(llvm::ArrayRef<mlir::AffineExpr> dims, llvm::StringRef name);

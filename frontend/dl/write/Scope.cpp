@@ -1,6 +1,6 @@
-//===- Scope.cpp - Modules and paths that names of nodes and weights show -----------------------*- C++ -*-===//
+//===- Scope.cpp - Modules and paths that names of nodes and weights show -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/Scope.h"
 
 #include "frontend/dl/evaluate/Item.h"

@@ -1,4 +1,4 @@
-//===- Scope.h - Modules and paths that names of nodes and weights show -------------------------*- C++ -*-===//
+//===- Scope.h - Modules and paths that names of nodes and weights show -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_WRITE_SCOPE_H
 #define DLC_FRONTEND_ONNX_WRITE_SCOPE_H
@@ -10,14 +10,16 @@
 
 namespace dlc::onnx {
 
-/// The modules that the name of the op's node shows, without the node itself: "/layer1/layer1.0/conv1/Conv" of PyTorch and
-/// "layer1.0/conv1/Conv" are "layer1", "0", "conv1". Empty where there are none.
+/// The modules that the name of the op's node shows, without the node itself:
+/// "/layer1/layer1.0/conv1/Conv" of PyTorch and "layer1.0/conv1/Conv" are "layer1", "0", "conv1".
+/// Empty where there are none.
 llvm::SmallVector<std::string, 0> scopeOf(mlir::Operation &op);
 
 /// Whether an exporter made the name of a weight up, as in "onnx::Conv_497" and "497".
 bool isMadeByMachine(llvm::StringRef weight);
 
-/// The name as a path of the language: pieces of letters, digits and '_', of which the first is no number.
+/// The name as a path of the language: pieces of letters, digits and '_', of which the first is no
+/// number.
 std::string pathOf(llvm::StringRef name);
 
 /// The path, or it with a number behind, as none of `paths`; it is added to them.

@@ -1,6 +1,6 @@
-//===- Sizes.cpp - Dims that the data say, and how lines name them --------------------------------*- C++ -*-===//
+//===- Sizes.cpp - Dims that the data say, and how lines name them ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/Reader.h"
 
 #include "frontend/dl/evaluate/Sema.h"

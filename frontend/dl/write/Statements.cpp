@@ -1,9 +1,9 @@
-//===- Statements.cpp - Ops as lines of the language --------------------------------------------*- C++ -*-===//
+//===- Statements.cpp - Ops as lines of the language --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Knows no op by name, but weights and what the language leaves implicit (numbers and broadcasts): how an op is written is said by
-// its signature.
-//===----------------------------------------------------------------------------------------------===//
+// Knows no op by name, but weights and what the language leaves implicit (numbers and broadcasts):
+// how an op is written is said by its signature.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/Reader.h"
 
 #include "frontend/dl/lower/Arguments.h"
@@ -100,7 +100,8 @@ Pieces Reader::tensor(Value value) {
   return pieces;
 }
 
-/// Elementwise ops broadcast what they are given, and take numbers, where another operand has the dims of the result.
+/// Elementwise ops broadcast what they are given, and take numbers, where another operand has the
+/// dims of the result.
 Pieces Reader::operand(Operation &user, Value value) {
   bool standsBeside =
       user.hasTrait<OpTrait::Elementwise>() && llvm::any_of(user.getOperands(), [&](Value other) {

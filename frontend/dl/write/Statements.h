@@ -1,4 +1,4 @@
-//===- Statements.h - Ops as lines of the language ----------------------------------------------*- C++ -*-===//
+//===- Statements.h - Ops as lines of the language ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
 #define DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
@@ -22,8 +22,8 @@ std::string dtypeText(mlir::Type type);
 /// real number has only the digits that an f32 needs.
 Pieces attributeText(const Param &param, mlir::Attribute value, dl::SymbolNames names,
                      bool isExact = false);
-/// The same of an argument behind others whose value is its default, which stays unwritten: one number that another instance of a
-/// block may have otherwise, or nothing.
+/// The same of an argument behind others whose value is its default, which stays unwritten: one
+/// number that another instance of a block may have otherwise, or nothing.
 Pieces defaultText(const Param &param, mlir::Attribute value, dl::SymbolNames names);
 
 } // namespace dlc::onnx

@@ -1,6 +1,6 @@
-//===- Text.cpp - The file of an imported model -------------------------------------------------*- C++ -*-===//
+//===- Text.cpp - The file of an imported model -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/write/WriteDl.h"
 
 #include "frontend/dl/evaluate/Item.h"
@@ -68,7 +68,8 @@ static std::string instanceText(const BlockText &block, const Instance &instance
   return text + ")";
 }
 
-/// The members of the model, each at its first use: layers, weights, and instances of blocks, of which equal ones in a row are one line.
+/// The members of the model, each at its first use: layers, weights, and instances of blocks, of
+/// which equal ones in a row are one line.
 static std::string declarationsOf(const Program &program, ArrayRef<Statement> statements,
                                   Body &model) {
   std::string text;

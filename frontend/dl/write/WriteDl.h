@@ -1,4 +1,4 @@
-//===- WriteDl.h - Imported models as text of the language ---------------------------------------*- C++ -*-===//
+//===- WriteDl.h - Imported models as text of the language --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_WRITEDL_H
 #define DLC_FRONTEND_ONNX_WRITEDL_H
@@ -7,10 +7,11 @@
 
 namespace dlc::onnx {
 
-/// The text of a module that an import made, with `weightsFile` in its weights clause. Ops with weights are layers again; where the names of
-/// nodes show modules, those that are alike but for numbers are one block, and calls of them in a row a loop. A value that one line
-/// alone uses stands in that line while it is short; others are named after the function that makes them. `weights` are filled with
-/// what the file must hold.
+/// The text of a module that an import made, with `weightsFile` in its weights clause. Ops with
+/// weights are layers again; where the names of nodes show modules, those that are alike but for
+/// numbers are one block, and calls of them in a row a loop. A value that one line alone uses
+/// stands in that line while it is short; others are named after the function that makes them.
+/// `weights` are filled with what the file must hold.
 std::string writeDl(mlir::ModuleOp module, llvm::StringRef weightsFile,
                     std::vector<NamedWeight> &weights);
 

@@ -1,9 +1,9 @@
-//===- Branches.cpp - If of ONNX ------------------------------------------------------------*- C++ -*-===//
+//===- Branches.cpp - If of ONNX ----------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of an If whose condition is known at import, one branch is imported. Else the running model takes
 // one of two (dl.if). Branches of few cheap ops are both computed, and the condition selects.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/control/Regions.h"
 
 #include "ir/dl/DLOps.h"
@@ -32,8 +32,8 @@ RankedTensorType Importer::typeOfEither(NodeImport &node, mlir::Value a, mlir::V
 }
 
 /// The results of the first branch, for sizes that make the condition `truth` 1: others are refused
-/// when they are known, since what follows takes tensors of one rank. So exporters write a squeeze of
-/// a dim that may be 1.
+/// when they are known, since what follows takes tensors of one rank. So exporters write a squeeze
+/// of a dim that may be 1.
 bool Importer::importAssumed(NodeImport &node, const Graph &branch, AffineExpr truth) {
   Frame held;
   openGraph(node, branch, held);

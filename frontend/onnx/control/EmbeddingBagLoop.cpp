@@ -1,10 +1,11 @@
-//===- EmbeddingBagLoop.cpp - A Loop that is PyTorch's EmbeddingBag ---------------------*- C++ -*-===//
+//===- EmbeddingBagLoop.cpp - A Loop that is PyTorch's EmbeddingBag -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX has no embedding_bag: PyTorch's exporter (symbolic_opset10.embedding_bag) writes a Loop of a step a bag, which looks up the
-// rows that indices[offsets[i] : offsets[i + 1]] name and adds them up. Written out it would be as long as the batch, and a batch
-// of a symbolic size has no steps to write out: it becomes the op again.
-//===----------------------------------------------------------------------------------------------===//
+// ONNX has no embedding_bag: PyTorch's exporter (symbolic_opset10.embedding_bag) writes a Loop of a
+// step a bag, which looks up the rows that indices[offsets[i] : offsets[i + 1]] name and adds them
+// up. Written out it would be as long as the batch, and a batch of a symbolic size has no steps to
+// write out: it becomes the op again.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "ir/dl/DLOps.h"
@@ -99,7 +100,8 @@ private:
     return node.inputs.size() > 1 ? numbers(node.inputs[1]) : SmallVector<int64_t>();
   }
 
-  /// Whether `value` is source[starts[i] : ends[i]], with the same starts and ends as what has been matched before.
+  /// Whether `value` is source[starts[i] : ends[i]], with the same starts and ends as what has been
+  /// matched before.
   bool matchSlice(StringRef value, Bags &bags, StringRef &source) const {
     const Node *slice = maker(value, "Slice");
     if (!slice || slice->inputs.size() < 4 || !isOutside(slice->inputs[0]) ||
@@ -145,7 +147,8 @@ private:
 
 } // namespace
 
-/// Whether each bag ends where the next one begins, as far as the graph says: the ends are the starts from the second on.
+/// Whether each bag ends where the next one begins, as far as the graph says: the ends are the
+/// starts from the second on.
 static bool areNext(mlir::Value starts, mlir::Value ends) {
   auto slice = ends.getDefiningOp<dl::SliceOp>();
   return slice && slice.getX() == starts && slice.getDim() == 0 && slice.getStart() == 1 &&

@@ -1,6 +1,6 @@
-//===- Graphs.cpp - Graphs that are attributes of nodes ------------------------------------*- C++ -*-===//
+//===- Graphs.cpp - Graphs that are attributes of nodes -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/read/NodeOrder.h"
@@ -67,7 +67,7 @@ Item NodeImport::graph(StringRef name, Item input) {
   return results ? importer.itemOf(results->front(), *this) : Item{Item::Poison(), {}};
 }
 
-//===- Steps that are written out -----------------------------------------------------------------===//
+//===- Steps that are written out -------------------------------------------------------------===//
 
 bool Importer::countStep(NodeImport &node, int64_t steps) {
   if (++nodeCount > maxNodes || steps > kMaxSteps)

@@ -1,6 +1,6 @@
-//===- LoopStates.cpp - How a Loop keeps its states ----------------------------------------*- C++ -*-===//
+//===- LoopStates.cpp - How a Loop keeps its states ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/control/Loops.h"
 
 #include "llvm/Support/SaveAndRestore.h"

@@ -1,8 +1,8 @@
-//===- Loops.cpp - Loop of ONNX -------------------------------------------------------------*- C++ -*-===//
+//===- Loops.cpp - Loop of ONNX -----------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A Loop of few steps, whose number is known, is imported once for each; another one is a dl.while.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/control/Loops.h"
 
 #include "ir/dl/DLOps.h"
@@ -90,7 +90,7 @@ std::optional<bool> Importer::unrollLoop(NodeImport &node, const Loop &loop) {
   return !node.hasFailed();
 }
 
-//===- Loops that run -----------------------------------------------------------------------------===//
+//===- Loops that run -------------------------------------------------------------------------===//
 
 /// A value as tensors of the flow: one, or the two of a sequence. False after an error.
 bool Importer::flatten(NodeImport &node, Value &value, const Sequence *like,

@@ -1,4 +1,4 @@
-//===- Loops.h - What is known of a Loop ---------------------------------------------------*- C++ -*-===//
+//===- Loops.h - What is known of a Loop --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_LOOPS_H
 #define DLC_FRONTEND_ONNX_LOOPS_H

@@ -1,8 +1,8 @@
-//===- Scans.cpp - Scan of ONNX -------------------------------------------------------------*- C++ -*-===//
+//===- Scans.cpp - Scan of ONNX -----------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A Scan of few steps, whose number is known, is imported once for each; another one is a loop.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/control/Regions.h"
 
 using namespace mlir;
@@ -84,8 +84,8 @@ bool Importer::importScanLoop(NodeImport &node, const Scan &scan) {
   return !node.hasFailed();
 }
 
-/// Inputs: the state, then tensors taken apart along an axis each. Until opset 9 all of them have a batch in front, whose rows are
-/// independent of each other, and their lengths before them.
+/// Inputs: the state, then tensors taken apart along an axis each. Until opset 9 all of them have a
+/// batch in front, whose rows are independent of each other, and their lengths before them.
 bool Importer::importScan(NodeImport &node) {
   const Graph *body = graphOf(node, "body");
   bool isBatched = node.opset < 9;

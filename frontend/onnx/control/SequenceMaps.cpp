@@ -1,9 +1,9 @@
-//===- SequenceMaps.cpp - SequenceMap of ONNX ----------------------------------------------*- C++ -*-===//
+//===- SequenceMaps.cpp - SequenceMap of ONNX ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The body is imported once for each element of a sequence that is listed. If no sequence among the inputs is, it is that of a
-// dl.while, which appends its results to sequences in tensors.
-//===----------------------------------------------------------------------------------------------===//
+// The body is imported once for each element of a sequence that is listed. If no sequence among the
+// inputs is, it is that of a dl.while, which appends its results to sequences in tensors.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/control/Loops.h"
 
 using namespace mlir;
@@ -50,7 +50,8 @@ bool Importer::agreeOnLengths(NodeImport &node, SequenceMap &map) {
   return true;
 }
 
-/// Imports the body for the elements at `position`, a number where a sequence is listed. Nothing after an error.
+/// Imports the body for the elements at `position`, a number where a sequence is listed. Nothing
+/// after an error.
 std::optional<std::vector<Value>> Importer::importElement(NodeImport &node, const SequenceMap &map,
                                                           Item position, bool isRegion) {
   std::vector<Value> given;

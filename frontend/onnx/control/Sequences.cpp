@@ -1,9 +1,9 @@
-//===- Sequences.cpp - Sequences and optionals of ONNX --------------------------------------*- C++ -*-===//
+//===- Sequences.cpp - Sequences and optionals of ONNX ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A sequence is a list at import as long as its length and the positions are known; nothing is left
 // of it in the model. In a loop, and where the model computes a position, it becomes two tensors.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/control/Regions.h"
 
@@ -32,7 +32,7 @@ std::shared_ptr<Sequence> Importer::sequenceOf(NodeImport &node, size_t input) {
   return nullptr;
 }
 
-//===- Sequences in tensors -----------------------------------------------------------------------===//
+//===- Sequences in tensors -------------------------------------------------------------------===//
 
 /// The dims of a tensor, as i64[1, rank].
 static Item rowOfDims(NodeImport &node, Item x) {
@@ -151,8 +151,8 @@ Item Importer::elementAt(NodeImport &node, Sequence &sequence, Item position) {
   return node.reshape(part, dims);
 }
 
-/// The elements before `position`, `inserted` where it is a tensor, and those from `position` on, the
-/// first of which is left out where `isErased`.
+/// The elements before `position`, `inserted` where it is a tensor, and those from `position` on,
+/// the first of which is left out where `isErased`.
 bool Importer::setElements(NodeImport &node, Sequence &sequence, Item position, Item inserted,
                            bool isErased, Sequence &result) {
   bool isIn = inserted.isTensor();
@@ -196,7 +196,7 @@ bool Importer::setElements(NodeImport &node, Sequence &sequence, Item position, 
   return !node.hasFailed();
 }
 
-//===- Ops ----------------------------------------------------------------------------------------===//
+//===- Ops ------------------------------------------------------------------------------------===//
 
 /// The position that an input holds, counted from the front, where it and the length are known.
 static std::optional<int64_t> knownPosition(NodeImport &node, size_t input, size_t count) {

@@ -1,6 +1,6 @@
-//===- ActivationDerivatives.cpp - Of activation functions ---------------------------------*- C++ -*-===//
+//===- ActivationDerivatives.cpp - Of activation functions --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 #include <numbers>

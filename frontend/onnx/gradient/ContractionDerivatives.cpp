@@ -1,6 +1,6 @@
-//===- ContractionDerivatives.cpp - Of matrix products, einsum and attention ----------------*- C++ -*-===//
+//===- ContractionDerivatives.cpp - Of matrix products, einsum and attention --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 #include "frontend/Spelling.h"
@@ -60,7 +60,7 @@ static void deriveLinear(Derivation &d) {
     d.add(2, rows.call("sum", {itemList(ArrayRef<int64_t>{0})}));
 }
 
-//===- einsum -------------------------------------------------------------------------------------===//
+//===- einsum ---------------------------------------------------------------------------------===//
 
 namespace {
 /// The letters of each operand and of the result.
@@ -90,7 +90,8 @@ static Equation parseEquation(StringRef text) {
   return equation;
 }
 
-/// Each operand is worth the einsum of dy and the others; along what it alone has it was summed up, so that is repeated.
+/// Each operand is worth the einsum of dy and the others; along what it alone has it was summed up,
+/// so that is repeated.
 static void deriveEinsum(Derivation &d) {
   StringRef text = d.op->getAttrOfType<StringAttr>("equation").getValue();
   Equation equation = parseEquation(text);
@@ -130,7 +131,7 @@ static void deriveEinsum(Derivation &d) {
   }
 }
 
-//===- Attention ----------------------------------------------------------------------------------===//
+//===- Attention ------------------------------------------------------------------------------===//
 
 /// What masks add to the scores: -inf where nothing is attended to. Null without masks.
 static std::optional<Term> addedByMask(Derivation &d, const Term &scores) {

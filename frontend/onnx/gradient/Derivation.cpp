@@ -1,6 +1,6 @@
-//===- Derivation.cpp - Derivatives of dl ops ---------------------------------------------*- C++ -*-===//
+//===- Derivation.cpp - Derivatives of dl ops ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 #include "frontend/Spelling.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Terms --------------------------------------------------------------------------------------===//
+//===- Terms ----------------------------------------------------------------------------------===//
 
 Term Term::call(StringRef callee, ArrayRef<Item> more,
                 ArrayRef<std::pair<StringRef, Item>> named) const {
@@ -112,7 +112,7 @@ Term Term::narrowed(int64_t axis, AffineExpr start, AffineExpr length) const {
   return *this;
 }
 
-//===- Derivations --------------------------------------------------------------------------------===//
+//===- Derivations ----------------------------------------------------------------------------===//
 
 dl::Dims Derivation::dims(unsigned operand) {
   return dl::getDims(llvm::cast<RankedTensorType>(op->getOperand(operand).getType()));
@@ -129,7 +129,8 @@ void Derivation::add(unsigned operand, const Term &cotangent) {
   Item more = node.cast(cotangent.item, dtype(operand));
   if (!more.isTensor())
     return;
-  // Of dims with symbols a rule may find less than the op does: a derivative of other dims would be wrong in silence.
+  // Of dims with symbols a rule may find less than the op does: a derivative of other dims would be
+  // wrong in silence.
   if (!dl::sameShapeAndElement(more.as<mlir::Value>().getType(), of.getType()))
     return refuse(frontend::quote(op->getName().getStringRef().split('.').second) + " of " +
                       dl::text(of),
@@ -181,7 +182,7 @@ void Derivation::refuse(const llvm::Twine &form, const llvm::Twine &advice) {
   node.unsupported("it goes through " + form + ", whose derivative dlc does not know", advice);
 }
 
-//===- Rules --------------------------------------------------------------------------------------===//
+//===- Rules ----------------------------------------------------------------------------------===//
 
 static const llvm::StringMap<const DerivativeRule *> &derivatives() {
   static const llvm::StringMap<const DerivativeRule *> rules = [] {

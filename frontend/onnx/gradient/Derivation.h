@@ -1,9 +1,10 @@
-//===- Derivation.h - Derivatives of dl ops -----------------------------------------------*- C++ -*-===//
+//===- Derivation.h - Derivatives of dl ops -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What ONNX's Gradient is made of: for each dl op a rule that says, in calls of the language, what a change of the result is worth
-// to its operands. Where a function has a kink the rules are PyTorch's.
-//===----------------------------------------------------------------------------------------------===//
+// What ONNX's Gradient is made of: for each dl op a rule that says, in calls of the language, what
+// a change of the result is worth to its operands. Where a function has a kink the rules are
+// PyTorch's.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_GRADIENT_DERIVATION_H
 #define DLC_FRONTEND_ONNX_GRADIENT_DERIVATION_H
 

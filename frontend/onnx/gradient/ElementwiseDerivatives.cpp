@@ -1,8 +1,8 @@
-//===- ElementwiseDerivatives.cpp - Of arithmetic and functions at each index --------------*- C++ -*-===//
+//===- ElementwiseDerivatives.cpp - Of arithmetic and functions at each index -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands have the dims of the result: what is repeated for them is a dl.broadcast before the op.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 #include <cmath>

@@ -1,15 +1,17 @@
-//===- IndexDerivatives.cpp - Of ops that read at positions which a tensor holds -----------*- C++ -*-===//
+//===- IndexDerivatives.cpp - Of ops that read at positions which a tensor holds ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What was read several times is worth the sum. Positions outside the tensor, which read NaN, name nothing here.
-//===----------------------------------------------------------------------------------------------===//
+// What was read several times is worth the sum. Positions outside the tensor, which read NaN, name
+// nothing here.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Zeros in the dims of operand 0, plus dy at the places along `axis` that `index`, of the dims of dy, names.
+/// Zeros in the dims of operand 0, plus dy at the places along `axis` that `index`, of the dims of
+/// dy, names.
 static Term scattered(Derivation &d, const Term &dy, int64_t axis, const Term &index) {
   return d.zeros(d.dims()).call("scatter_add", {item(axis), index.item, dy.item});
 }
@@ -55,7 +57,8 @@ static void deriveScatterAdd(Derivation &d) {
     d.add(2, d.dy().call("gather", {item(d.axis()), d.x(1).item}));
 }
 
-/// x elsewhere, and what is written. Of several values at one place each is worth what the place is.
+/// x elsewhere, and what is written. Of several values at one place each is worth what the place
+/// is.
 static void deriveScatter(Derivation &d) {
   d.add(0, d.dy().call("scatter", {item(d.axis()), d.x(1).item, item(0.0)}));
   if (d.op->getNumOperands() > 2 && d.wants(2))

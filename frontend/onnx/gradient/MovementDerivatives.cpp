@@ -1,6 +1,6 @@
-//===- MovementDerivatives.cpp - Of ops that move elements ---------------------------------*- C++ -*-===//
+//===- MovementDerivatives.cpp - Of ops that move elements --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 #include "ir/dl/DLOps.h"
 

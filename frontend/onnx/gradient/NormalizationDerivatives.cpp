@@ -1,6 +1,6 @@
-//===- NormalizationDerivatives.cpp - Of normalizations ------------------------------------*- C++ -*-===//
+//===- NormalizationDerivatives.cpp - Of normalizations -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 using namespace mlir;

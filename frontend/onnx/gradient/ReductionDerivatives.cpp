@@ -1,6 +1,6 @@
-//===- ReductionDerivatives.cpp - Of reductions, softmax and running sums ------------------*- C++ -*-===//
+//===- ReductionDerivatives.cpp - Of reductions, softmax and running sums -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
-//===- WindowDerivatives.cpp - Of convolutions and pools -----------------------------------*- C++ -*-===//
+//===- WindowDerivatives.cpp - Of convolutions and pools ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
 using namespace mlir;
@@ -30,8 +30,8 @@ struct Windows {
 };
 } // namespace
 
-/// What each window gave goes back to where it read: `full` begins `low` elements before x. Where x has symbols, its distance
-/// from the end of the last window may not be a number.
+/// What each window gave goes back to where it read: `full` begins `low` elements before x. Where x
+/// has symbols, its distance from the end of the last window may not be a number.
 static Term cutToX(Derivation &d, Term full, const Windows &windows) {
   dl::Dims dims = d.dims();
   for (size_t i = 0; i < windows.count && !d.node.hasFailed(); ++i) {
@@ -48,8 +48,9 @@ static Term cutToX(Derivation &d, Term full, const Windows &windows) {
   return full;
 }
 
-/// What a weight is worth is a convolution too: samples are summed up as channels are otherwise, `window` slides over `x`, and
-/// stride and dilation change places. [channels of x / groups, channels of window, ...], of the spatial dims of `weight`.
+/// What a weight is worth is a convolution too: samples are summed up as channels are otherwise,
+/// `window` slides over `x`, and stride and dilation change places. [channels of x / groups,
+/// channels of window, ...], of the spatial dims of `weight`.
 static Term weightWorth(Derivation &d, const Term &x, const Term &window, const Windows &windows,
                         ArrayRef<AffineExpr> weight) {
   int64_t groups = d.integer("groups", 1);

@@ -1,6 +1,6 @@
-//===- Contraction.cpp - Products and convolutions of ONNX -----------------------------*- C++ -*-===//
+//===- Contraction.cpp - Products and convolutions of ONNX --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Windows.h"
@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// alpha A' B' + beta C. A weight B that is transposed is what linear takes. Matrices may have a batch in front, as some exporters
-/// write.
+/// alpha A' B' + beta C. A weight B that is transposed is what linear takes. Matrices may have a
+/// batch in front, as some exporters write.
 std::optional<Item> gemm(NodeImport &node) {
   bool transA = node.integer("transA", 0) != 0, transB = node.integer("transB", 0) != 0;
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
@@ -178,7 +178,8 @@ static bool buildConvTranspose(NodeImport &node) {
         }
         total += w.stride[i] * *size - shape[i];
       }
-      // What is missing is added behind; what is too much is cut off both sides, the odd one as auto_pad says.
+      // What is missing is added behind; what is too much is cut off both sides, the odd one as
+      // auto_pad says.
       if (total < 0) {
         extra[i] -= total;
         total = 0;
@@ -193,7 +194,8 @@ static bool buildConvTranspose(NodeImport &node) {
   Item x = node.tensor(0), weight = node.tensor(1);
   if (!window || node.hasFailed())
     return false;
-  // output_padding beyond a stride takes back what the pads cut off, then adds zeros (and the bias).
+  // output_padding beyond a stride takes back what the pads cut off, then adds zeros (and the
+  // bias).
   SmallVector<int64_t> beyond(spatial);
   for (size_t i = 0; i < spatial; ++i)
     if (extra[i] >= window->stride[i] && extra[i] >= window->dilation[i]) {

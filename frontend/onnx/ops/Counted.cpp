@@ -1,6 +1,6 @@
-//===- Counted.cpp - Results as large as the data say, of ONNX -------------------------*- C++ -*-===//
+//===- Counted.cpp - Results as large as the data say, of ONNX ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
 using namespace mlir;

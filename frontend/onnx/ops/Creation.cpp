@@ -1,6 +1,6 @@
-//===- Creation.cpp - Tensors that ONNX makes of numbers -------------------------------*- C++ -*-===//
+//===- Creation.cpp - Tensors that ONNX makes of numbers ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "ir/dl/base/DerivedSize.h"

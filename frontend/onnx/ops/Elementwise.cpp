@@ -1,6 +1,6 @@
-//===- Elementwise.cpp - Arithmetic, comparisons and casts of ONNX ---------------------*- C++ -*-===//
+//===- Elementwise.cpp - Arithmetic, comparisons and casts of ONNX ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -163,7 +163,8 @@ static Type dtypeNamed(NodeImport &node, int64_t dataType) {
   return dtype;
 }
 
-/// f8e8m0 has powers of two alone: the one above, below or nearest in place of a number between two.
+/// f8e8m0 has powers of two alone: the one above, below or nearest in place of a number between
+/// two.
 static Item roundedToPower(NodeImport &node, Item x, StringRef mode, bool saturates) {
   Type dtype = Float8E8M0FNUType::get(node.context);
   Item wide = node.call("abs", {node.cast(x, node.builder.getF32Type())});

@@ -1,9 +1,9 @@
-//===- FirstForms.cpp - Ops of ONNX as its first opset has them ------------------------*- C++ -*-===//
+//===- FirstForms.cpp - Ops of ONNX as its first opset has them ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Some ops said by attributes what later opsets say by inputs, or by other names or defaults. Each
 // is imported as the node of a later opset that means the same.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 

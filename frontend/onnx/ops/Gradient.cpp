@@ -1,10 +1,11 @@
-//===- Gradient.cpp - Reverse-mode differentiation in ONNX ---------------------------------*- C++ -*-===//
+//===- Gradient.cpp - Reverse-mode differentiation in ONNX --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradient(values of xs and zs; xs, zs, y): the derivative of the sum of y's elements by each of xs. All of xs and zs are
-// independent, whatever the graph computes them from; where the value that is given for one is another than the graph's, y is
-// computed anew from it. The graph is walked back from y, as far as the ops of gradient/ have rules.
-//===----------------------------------------------------------------------------------------------===//
+// Gradient(values of xs and zs; xs, zs, y): the derivative of the sum of y's elements by each of
+// xs. All of xs and zs are independent, whatever the graph computes them from; where the value that
+// is given for one is another than the graph's, y is computed anew from it. The graph is walked
+// back from y, as far as the ops of gradient/ have rules.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/gradient/Derivation.h"

@@ -1,6 +1,6 @@
-//===- Index.cpp - Ops of ONNX that read at positions ----------------------------------*- C++ -*-===//
+//===- Index.cpp - Ops of ONNX that read at positions -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 

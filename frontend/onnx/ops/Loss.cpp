@@ -1,6 +1,6 @@
-//===- Loss.cpp - Losses of ONNX ---------------------------------------------------------*- C++ -*-===//
+//===- Loss.cpp - Losses of ONNX ----------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -8,8 +8,9 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Minus the logarithm x[n, target[n, ...], ...] times the weight of the class, as `reduction` says; a target of ignore_index
-/// counts for nothing. x is [N, C, ...], target [N, ...], the weights, input 2 of the node, [C].
+/// Minus the logarithm x[n, target[n, ...], ...] times the weight of the class, as `reduction`
+/// says; a target of ignore_index counts for nothing. x is [N, C, ...], target [N, ...], the
+/// weights, input 2 of the node, [C].
 static Item logLikelihood(NodeImport &node, const Item &x, Item target) {
   std::string reduction = node.string("reduction", "mean");
   const Attribute *ignored = node.attribute("ignore_index");

@@ -1,6 +1,6 @@
-//===- Normalization.cpp - Normalizations of ONNX --------------------------------------*- C++ -*-===//
+//===- Normalization.cpp - Normalizations of ONNX -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -29,8 +29,8 @@ namespace {
 /// scales and shifts.
 struct Precision {
   Type x; // of input 0
-  Type
-      result; // of the scale, input 1; the standard lets it differ from x in few ops, exporters in more
+  // Of the scale, input 1; the standard lets it differ from x in few ops, exporters in more
+  Type result;
   Type widest; // holds those of all inputs
   Type stash;  // what `stash_type` names; null where that was refused
   Type first;  // of the arithmetic of the first stage: that of `stash` at least, never of 16 bits
@@ -245,7 +245,8 @@ static bool buildMeanVariance(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// x / (bias + alpha / size sum of x^2 over `size` neighbouring channels)^beta: the sum is a mean pool over channels.
+/// x / (bias + alpha / size sum of x^2 over `size` neighbouring channels)^beta: the sum is a mean
+/// pool over channels.
 static bool buildLrn(NodeImport &node) {
   int64_t size = node.integer("size", 1);
   double alpha = node.real("alpha", 1e-4), beta = node.real("beta", 0.75),

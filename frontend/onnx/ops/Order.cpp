@@ -1,6 +1,6 @@
-//===- Order.cpp - Running sums and the largest elements, of ONNX ----------------------*- C++ -*-===//
+//===- Order.cpp - Running sums and the largest elements, of ONNX -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
 using namespace mlir;
@@ -51,7 +51,8 @@ static bool buildRunning(NodeImport &node, StringRef callee, double nothing) {
 static bool buildCumSum(NodeImport &node) { return buildRunning(node, "cumsum", 0); }
 static bool buildCumProd(NodeImport &node) { return buildRunning(node, "cumprod", 1); }
 
-/// k is an attribute before opset 10, then an input. Of equal elements the one at the lower position comes first.
+/// k is an attribute before opset 10, then an input. Of equal elements the one at the lower
+/// position comes first.
 static bool buildTopK(NodeImport &node) {
   auto axis = node.axis(node.integer("axis", -1), node.rank(0));
   bool isLargest = node.integer("largest", 1) != 0, isSorted = node.integer("sorted", 1) != 0;

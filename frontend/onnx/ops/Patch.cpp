@@ -1,6 +1,6 @@
-//===- Patch.cpp - Patches and regions of images, of ONNX -------------------------------*- C++ -*-===//
+//===- Patch.cpp - Patches and regions of images, of ONNX ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Windows.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Patches ------------------------------------------------------------------------------------===//
+//===- Patches --------------------------------------------------------------------------------===//
 
 /// Patches laid over an image that is as much larger as its pads say, which then go.
 static bool buildCol2Im(NodeImport &node) {
@@ -54,8 +54,8 @@ static bool buildCol2Im(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Largest values back where they stood: indices count the elements of the whole tensor, of the size that the pool had at least;
-/// a larger output_shape adds zeros behind.
+/// Largest values back where they stood: indices count the elements of the whole tensor, of the
+/// size that the pool had at least; a larger output_shape adds zeros behind.
 static bool buildMaxUnpool(NodeImport &node) {
   auto window = readWindow(node, node.dims(0), {});
   int64_t rank = node.rank(0);
@@ -102,7 +102,7 @@ static bool buildMaxUnpool(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Regions ------------------------------------------------------------------------------------===//
+//===- Regions --------------------------------------------------------------------------------===//
 
 /// Regions in rows of their own, the images that they are of in another tensor.
 static bool buildRoiAlign(NodeImport &node) {

@@ -1,9 +1,10 @@
-//===- Quantization.cpp - Quantized tensors and integer products of ONNX ----------------*- C++ -*-===//
+//===- Quantization.cpp - Quantized tensors and integer products of ONNX ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A quantized tensor stands for (x - zero point) * scale. Each op is said in plain arithmetic, which fuses as any other does:
-// products of integers are exact in i32, and what scales them is f32.
-//===----------------------------------------------------------------------------------------------===//
+// A quantized tensor stands for (x - zero point) * scale. Each op is said in plain arithmetic,
+// which fuses as any other does: products of integers are exact in i32, and what scales them is
+// f32.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Quantized.h"
@@ -15,7 +16,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Fails where the scale by which x is divided is known to be none: calibration that saw zeros alone, or NaN, leaves such.
+/// Fails where the scale by which x is divided is known to be none: calibration that saw zeros
+/// alone, or NaN, leaves such.
 static void checkScale(NodeImport &node, size_t input) {
   const Known *known = node.known(input);
   auto numbers = known ? known->reals() : std::nullopt;
@@ -33,8 +35,8 @@ static void checkScale(NodeImport &node, size_t input) {
     }
 }
 
-/// Input `input`, a scale or zero point of a tensor of dims `dims`, with dims that broadcast to them: one number, one for each
-/// index of `axis`, or one for each `block` of these.
+/// Input `input`, a scale or zero point of a tensor of dims `dims`, with dims that broadcast to
+/// them: one number, one for each index of `axis`, or one for each `block` of these.
 static Item aligned(NodeImport &node, size_t input, ArrayRef<AffineExpr> dims, int64_t axis,
                     int64_t block) {
   Item x = node.tensor(input);
@@ -160,7 +162,7 @@ static bool buildDynamicQuantize(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Products -----------------------------------------------------------------------------------===//
+//===- Products -------------------------------------------------------------------------------===//
 
 /// Of the left factor of a product: a number, or one for each row.
 static Item ofRows(NodeImport &node, size_t input) {
@@ -176,7 +178,8 @@ Item integerProduct(NodeImport &node, size_t a, size_t aZero, size_t b, size_t b
   return node.call("matmul", {x, other});
 }
 
-/// A number, or one for each channel, against dims [K, C, ...] (or [N, K, ...] where it is of a result).
+/// A number, or one for each channel, against dims [K, C, ...] (or [N, K, ...] where it is of a
+/// result).
 static Item ofChannels(NodeImport &node, size_t input, int64_t rank, bool isResult) {
   dl::Dims dims = node.dims(input);
   if (dims.size() != 1 || rank < 2) // of fewer dims than a convolution has, which is refused

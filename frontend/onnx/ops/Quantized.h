@@ -1,4 +1,4 @@
-//===- Quantized.h - Tensors of integers that stand for numbers ------------------------------*- C++ -*-===//
+//===- Quantized.h - Tensors of integers that stand for numbers ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_OPS_QUANTIZED_H
 #define DLC_FRONTEND_ONNX_OPS_QUANTIZED_H

@@ -1,10 +1,10 @@
-//===- Random.cpp - Random numbers of ONNX ---------------------------------------------*- C++ -*-===//
+//===- Random.cpp - Random numbers of ONNX ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX names no generator. Here a number is a hash of its place and of the node's seed, so that it is the same in each run, on
-// each device and for any batch, and a model of several dlc ops computes it. A node without a seed may
-// have any, and has one by the name of its result.
-//===----------------------------------------------------------------------------------------------===//
+// ONNX names no generator. Here a number is a hash of its place and of the node's seed, so that it
+// is the same in each run, on each device and for any batch, and a model of several dlc ops
+// computes it. A node without a seed may have any, and has one by the name of its result.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -16,8 +16,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Mixes 32 bits in the manner of MurmurHash3's finaliser, with the factors of C. Wellons's search ("hash prospector"), whose bias
-/// is below those of MurmurHash3.
+/// Mixes 32 bits in the manner of MurmurHash3's finaliser, with the factors of C. Wellons's search
+/// ("hash prospector"), whose bias is below those of MurmurHash3.
 static Item mixed(NodeImport &node, Item x) {
   Type u32 = IntegerType::get(node.context, 32, IntegerType::Unsigned);
   auto foldUpper = [&](Item x, unsigned bits) {
@@ -31,7 +31,8 @@ static Item mixed(NodeImport &node, Item x) {
   return foldUpper(times(foldUpper(times(foldUpper(x, 16), 0x7feb352d), 15), 0x846ca68b), 16);
 }
 
-/// Numbers of f32, uniform in [0, 1), multiples of 2^-24, of the shape `dims`. Each `stream` of a node has its own.
+/// Numbers of f32, uniform in [0, 1), multiples of 2^-24, of the shape `dims`. Each `stream` of a
+/// node has its own.
 static Item uniform(NodeImport &node, ArrayRef<AffineExpr> dims, uint64_t stream) {
   Type u32 = IntegerType::get(node.context, 32, IntegerType::Unsigned);
   // SplitMix64's finaliser: seeds that differ by little have keys that share nothing.
@@ -59,8 +60,8 @@ static Item uniform(NodeImport &node, ArrayRef<AffineExpr> dims, uint64_t stream
   return node.reshape(numbers, dims);
 }
 
-/// Whether the node's seed is a number. One without a seed gets one, as the standard says, which is the
-/// same in each run.
+/// Whether the node's seed is a number. One without a seed gets one, as the standard says, which is
+/// the same in each run.
 static bool hasSeed(NodeImport &node) {
   const Attribute *seed = node.attribute("seed");
   if (seed && (seed->integer || seed->real))
@@ -71,7 +72,8 @@ static bool hasSeed(NodeImport &node) {
   return true;
 }
 
-/// The dtype that the node asks for, or else `otherwise`; nothing, reported, where it holds no real numbers or dlc does not have it.
+/// The dtype that the node asks for, or else `otherwise`; nothing, reported, where it holds no real
+/// numbers or dlc does not have it.
 static Type realDtype(NodeImport &node, Type otherwise) {
   if (node.hasAttribute("dtype")) {
     int64_t number = node.integer("dtype", 1);
@@ -132,7 +134,8 @@ static bool buildUniform(NodeImport &node, bool isLike) {
 static bool buildRandomUniform(NodeImport &node) { return buildUniform(node, false); }
 static bool buildRandomUniformLike(NodeImport &node) { return buildUniform(node, true); }
 
-/// Box and Muller's transform: a radius and an angle. Numbers are below 5.8 deviations, as u is 2^-24 at least.
+/// Box and Muller's transform: a radius and an angle. Numbers are below 5.8 deviations, as u is
+/// 2^-24 at least.
 static bool buildNormal(NodeImport &node, bool isLike) {
   auto type = drawnType(node, isLike);
   double mean = node.real("mean", 0), deviation = node.real("scale", 1);
@@ -174,9 +177,10 @@ static bool buildBernoulli(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// In inference it changes nothing, and its mask is true everywhere. In training elements are dropped, each with the probability that
-/// is the ratio, and the others made larger by as much as that takes away on average. A rate of 0 is inference, so that both may be
-/// told apart by the running model.
+/// In inference it changes nothing, and its mask is true everywhere. In training elements are
+/// dropped, each with the probability that is the ratio, and the others made larger by as much as
+/// that takes away on average. A rate of 0 is inference, so that both may be told apart by the
+/// running model.
 static bool buildDropout(NodeImport &node) {
   node.attribute("ratio");
   node.attribute("seed");

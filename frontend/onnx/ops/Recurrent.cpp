@@ -1,6 +1,6 @@
-//===- Recurrent.cpp - LSTM, GRU and RNN of ONNX ---------------------------------------*- C++ -*-===//
+//===- Recurrent.cpp - LSTM, GRU and RNN of ONNX ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/RecurrentSteps.h"
@@ -39,8 +39,8 @@ static bool isOneOp(NodeImport &node, const Network &network) {
   return true;
 }
 
-/// x [T, N, I], W [D, G H, I], R [D, G H, H], B [D, 2 G H]; y [T, D, N, H] and the final states [D, N, H]. With layout 1 the
-/// batch stands first in each.
+/// x [T, N, I], W [D, G H, I], R [D, G H, H], B [D, 2 G H]; y [T, D, N, H] and the final states [D,
+/// N, H]. With layout 1 the batch stands first in each.
 static bool build(NodeImport &node, const Network &network) {
   node.attribute("output_sequence"); // before opset 7; a result that is named is computed
   std::string direction = node.string("direction", "forward");

@@ -1,10 +1,10 @@
-//===- RecurrentSteps.cpp - Recurrent networks of ONNX, step by step -----------------------*- C++ -*-===//
+//===- RecurrentSteps.cpp - Recurrent networks of ONNX, step by step ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The forms of RNN, GRU and LSTM that no op of dlc has: other activations, clip, peepholes, coupled
 // gates, and reversed sequences of several lengths. Few steps, whose number is known, are written
 // out, as those of a Loop are; others are a loop of the model.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/ops/RecurrentSteps.h"
 
 #include "frontend/Spelling.h"

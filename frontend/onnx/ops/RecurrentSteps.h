@@ -1,4 +1,4 @@
-//===- RecurrentSteps.h - Recurrent networks of ONNX, step by step -------------------------*- C++ -*-===//
+//===- RecurrentSteps.h - Recurrent networks of ONNX, step by step ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_OPS_RECURRENTSTEPS_H
 #define DLC_FRONTEND_ONNX_OPS_RECURRENTSTEPS_H
@@ -13,8 +13,8 @@ enum class RecurrentKind { rnn = 1, gru = 3, lstm = 4 };
 /// Writes out each step of an RNN, GRU or LSTM whose operands have the ranks that the standard
 /// says. False where it failed, reported.
 bool buildRecurrentSteps(NodeImport &node, RecurrentKind kind);
-/// ONNX Runtime's DynamicQuantizeLSTM: weights in 8 bits, which multiply x and the state as the nearest
-/// of 256 numbers.
+/// ONNX Runtime's DynamicQuantizeLSTM: weights in 8 bits, which multiply x and the state as the
+/// nearest of 256 numbers.
 bool buildQuantizedLstm(NodeImport &node);
 
 } // namespace dlc::onnx

@@ -1,6 +1,6 @@
-//===- Reduction.cpp - Reductions of ONNX ----------------------------------------------*- C++ -*-===//
+//===- Reduction.cpp - Reductions of ONNX -------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -33,7 +33,8 @@ static std::optional<dl::Dims> dimsOfNothing(NodeImport &node, ArrayRef<int64_t>
   return isEmpty ? std::optional(left) : std::nullopt;
 }
 
-/// What no number of the dtype lies beyond: of no elements the largest is the lowest one, the smallest the highest.
+/// What no number of the dtype lies beyond: of no elements the largest is the lowest one, the
+/// smallest the highest.
 static Item extreme(Type dtype, bool isHighest) {
   double infinity = std::numeric_limits<double>::infinity();
   if (isa<FloatType>(dtype))

@@ -1,6 +1,6 @@
-//===- Sample.cpp - Ops of ONNX that crop images and read between their elements --------------*- C++ -*-===//
+//===- Sample.cpp - Ops of ONNX that crop images and read between their elements ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/SampleSteps.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Crops ----------------------------------------------------------------------------------------===//
+//===- Crops ----------------------------------------------------------------------------------===//
 
 /// Each axis to a size, from the middle: cut, or filled up with zeros; the odd element goes behind.
 static bool buildCenterCropPad(NodeImport &node) {
@@ -49,10 +49,10 @@ static bool buildCenterCropPad(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Grids ----------------------------------------------------------------------------------------===//
+//===- Grids ----------------------------------------------------------------------------------===//
 
-/// Where the elements of a dim lie between -1 and 1, which are the middles of the outermost ones (`aligns`) or their borders. A
-/// single one lies at 0, as in PyTorch.
+/// Where the elements of a dim lie between -1 and 1, which are the middles of the outermost ones
+/// (`aligns`) or their borders. A single one lies at 0, as in PyTorch.
 static Item placesOf(NodeImport &node, int64_t size, bool aligns, Type dtype) {
   auto count = static_cast<double>(size);
   double step = aligns ? (size > 1 ? 2 / (count - 1) : 0) : 2 / count;
@@ -61,7 +61,8 @@ static Item placesOf(NodeImport &node, int64_t size, bool aligns, Type dtype) {
                            node.scalar(aligns && size > 1 ? -1 : -1 + 1 / count, dtype)});
 }
 
-/// theta [N, 2, 3] or [N, 3, 4] times the places of an image of the size [N, C, (D,) H, W], x first.
+/// theta [N, 2, 3] or [N, 3, 4] times the places of an image of the size [N, C, (D,) H, W], x
+/// first.
 static bool buildAffineGrid(NodeImport &node) {
   bool aligns = node.integer("align_corners", 0) != 0;
   auto size = node.integers(1, "the size");

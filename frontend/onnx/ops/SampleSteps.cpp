@@ -1,6 +1,6 @@
-//===- SampleSteps.cpp - Reading between elements as plain arithmetic ---------------------*- C++ -*-===//
+//===- SampleSteps.cpp - Reading between elements as plain arithmetic ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/ops/SampleSteps.h"
 
 #include "frontend/Spelling.h"

@@ -1,6 +1,6 @@
-//===- Scatter.cpp - Ops of ONNX that write at positions, and that turn time around ----*- C++ -*-===//
+//===- Scatter.cpp - Ops of ONNX that write at positions, and that turn time around -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/PositionBox.h"
@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// "sum", "prod", "amax", "amin", or nothing for the last update; null, reported, where it is none of them.
+/// "sum", "prod", "amax", "amin", or nothing for the last update; null, reported, where it is none
+/// of them.
 static std::optional<StringRef> readReduction(NodeImport &node) {
   std::string given = node.string("reduction", "none");
   for (auto [name, reduce] : {std::pair<StringRef, StringRef>("none", ""),
@@ -106,7 +107,8 @@ static std::optional<Item> assignBox(NodeImport &node, const Item &x, Item updat
   return assigned(node, x, moved, *box);
 }
 
-/// The last dim of the positions names as many dims of x, which are made one; each update is a row behind it.
+/// The last dim of the positions names as many dims of x, which are made one; each update is a row
+/// behind it.
 static bool buildScatterND(NodeImport &node) {
   auto reduce = readReduction(node);
   Item x = node.tensor(0), updates = node.tensor(2);

@@ -1,8 +1,8 @@
-//===- Sequence.cpp - Ops of ONNX along sequences, with state -----------------------------*- C++ -*-===//
+//===- Sequence.cpp - Ops of ONNX along sequences, with state -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What they mean is what their function bodies in the standard say.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -12,9 +12,10 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Causal convolution -------------------------------------------------------------------------===//
+//===- Causal convolution ---------------------------------------------------------------------===//
 
-/// A depthwise convolution over [N, C, L] that sees what is past: the state is the last K - 1 elements.
+/// A depthwise convolution over [N, C, L] that sees what is past: the state is the last K - 1
+/// elements.
 static bool buildCausalConv(NodeImport &node) {
   std::string activation = node.string("activation", "none");
   Item x = node.tensor(0), weight = node.tensor(1);
@@ -49,7 +50,7 @@ static bool buildCausalConv(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Linear attention ---------------------------------------------------------------------------===//
+//===- Linear attention -----------------------------------------------------------------------===//
 
 /// [N, T, H D] as [N, H, T, D].
 static Item headsOf(NodeImport &node, Item x, int64_t heads) {
@@ -143,7 +144,7 @@ static bool buildLinearAttention(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Attention with graphs of the model -----------------------------------------------------------===//
+//===- Attention with graphs of the model -----------------------------------------------------===//
 
 /// softmax(prob_mod(score_mod(scale q k'))) v; the two graphs may change scores and weights.
 static bool buildFlexAttention(NodeImport &node) {

@@ -1,8 +1,9 @@
-//===- Signal.cpp - Fourier transforms and windows of ONNX ---------------------------------*- C++ -*-===//
+//===- Signal.cpp - Fourier transforms and windows of ONNX --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A transform of n points is a product with the matrix of cosines and sines, whose angles are reduced as integers: k j mod n.
-//===----------------------------------------------------------------------------------------------===//
+// A transform of n points is a product with the matrix of cosines and sines, whose angles are
+// reduced as integers: k j mod n.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -41,7 +42,7 @@ static AffineExpr sizeOf(NodeImport &node, size_t input, StringRef what, int64_t
   return {};
 }
 
-//===- Windows ------------------------------------------------------------------------------------===//
+//===- Windows --------------------------------------------------------------------------------===//
 
 /// a - b cos(2 pi i / n) + c cos(4 pi i / n), n one less where the window is symmetric.
 static bool buildCosines(NodeImport &node, double a, double b, double c) {
@@ -74,8 +75,8 @@ static bool buildHamming(NodeImport &node) {
 }
 static bool buildBlackman(NodeImport &node) { return buildCosines(node, 0.42, 0.5, 0.08); }
 
-/// Triangles over the bins of a spectrum, spaced evenly in mel between two edges, [bins, triangles]. In f64, as the places of the
-/// edges are rounded down.
+/// Triangles over the bins of a spectrum, spaced evenly in mel between two edges, [bins,
+/// triangles]. In f64, as the places of the edges are rounded down.
 static bool buildMelWeights(NodeImport &node) {
   AffineExpr mels = sizeOf(node, 0, "the number of mel bins", INT16_MAX),
              length = mels ? sizeOf(node, 1, "the length", INT32_MAX) : AffineExpr();
@@ -124,7 +125,7 @@ static bool buildMelWeights(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Transforms ---------------------------------------------------------------------------------===//
+//===- Transforms -----------------------------------------------------------------------------===//
 
 static constexpr int64_t kMostPoints = 4096;
 
@@ -209,7 +210,8 @@ Item transformed(NodeImport &node, Item x, AffineExpr n, bool isInverse, bool is
   return node.call("mul", {y, node.cast(share, dtype)});
 }
 
-/// Along an axis, an attribute before opset 20 and input 2 since, of as many points as input 1 says or the axis has.
+/// Along an axis, an attribute before opset 20 and input 2 since, of as many points as input 1 says
+/// or the axis has.
 static bool buildDft(NodeImport &node) {
   bool isInverse = node.integer("inverse", 0) != 0, isOneSided = node.integer("onesided", 0) != 0;
   int64_t given = node.opset < 20 ? node.integer("axis", 1) : -2;

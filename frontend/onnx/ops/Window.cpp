@@ -1,6 +1,6 @@
-//===- Window.cpp - Pools of ONNX, and resizing ----------------------------------------*- C++ -*-===//
+//===- Window.cpp - Pools of ONNX, and resizing -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Windows.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Windows ------------------------------------------------------------------------------------===//
+//===- Windows --------------------------------------------------------------------------------===//
 
 bool Window::isPadded() const {
   return llvm::any_of(low, [](int64_t width) { return width != 0; }) ||
@@ -97,7 +97,7 @@ Item padded(NodeImport &node, Item x, const Window &window, double value) {
   return node.call("pad", {x, itemList(pads), item(StringRef("constant")), item(value)});
 }
 
-//===- Pools --------------------------------------------------------------------------------------===//
+//===- Pools ----------------------------------------------------------------------------------===//
 
 /// "max_pool2d"; nothing, reported, where x has too many dims.
 static std::optional<std::string> poolNamed(NodeImport &node, StringRef name) {
@@ -116,7 +116,8 @@ static bool isPoolPadding(const Window &window) {
   return window.isSymmetric();
 }
 
-/// Windows that ceil_mode adds begin inside the input or its left padding: what lies behind is padded so that floor finds them.
+/// Windows that ceil_mode adds begin inside the input or its left padding: what lies behind is
+/// padded so that floor finds them.
 static bool addCeilPadding(NodeImport &node, Window &window, SmallVectorImpl<int64_t> &extra) {
   dl::Dims dims = node.dims(0);
   for (size_t i = 0; i < window.kernel.size(); ++i) {
@@ -182,7 +183,8 @@ static bool buildMaxPool(NodeImport &node) {
   Item results = node.call(both, {x}, named);
   if (!results.is<Item::List>())
     return false;
-  // ONNX counts through the whole tensor, PyTorch through each image; there storage_order 1 counts column by column.
+  // ONNX counts through the whole tensor, PyTorch through each image; there storage_order 1 counts
+  // column by column.
   Item positions = results.as<Item::List>()[1];
   auto extent = [&](AffineExpr size) {
     return node.call("scalar_tensor", {Item::dim(size, {}), item(Type(node.builder.getI64Type()))});
@@ -211,7 +213,8 @@ static bool buildMaxPool(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// The mean over windows of elements that lie apart, without padding: one dim after the other, the sum of its taps.
+/// The mean over windows of elements that lie apart, without padding: one dim after the other, the
+/// sum of its taps.
 static Item dilatedMean(NodeImport &node, Item x, const Window &window) {
   constexpr int64_t kMostTaps = 1024;
   if (std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t(0)) > kMostTaps) {
@@ -237,7 +240,8 @@ static Item dilatedMean(NodeImport &node, Item x, const Window &window) {
   return node.call("div", {x, item(elements)});
 }
 
-/// The mean of x over each window; where padding does not count, the sum over the number of elements in the window.
+/// The mean of x over each window; where padding does not count, the sum over the number of
+/// elements in the window.
 static Item averagePool(NodeImport &node, Item x, Window window, bool ceils, bool countsPadding,
                         StringRef name) {
   bool isDilated = llvm::any_of(window.dilation, [](int64_t d) { return d != 1; });

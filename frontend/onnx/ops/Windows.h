@@ -1,4 +1,4 @@
-//===- Windows.h - The windows of convolutions and pools in ONNX --------------------------------*- C++ -*-===//
+//===- Windows.h - The windows of convolutions and pools in ONNX --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_OPS_WINDOWS_H
 #define DLC_FRONTEND_ONNX_OPS_WINDOWS_H
@@ -13,17 +13,18 @@ struct Window {
 
   bool isSymmetric() const { return low == high; }
   bool isPadded() const;
-  /// One width for both sides of each dim, or all low widths and then all high ones: as `dl.conv2d` takes them.
+  /// One width for both sides of each dim, or all low widths and then all high ones: as `dl.conv2d`
+  /// takes them.
   Item padding() const;
 };
 
-/// Reads kernel_shape (or takes `kernel`), strides, dilations, pads and auto_pad of a node whose x has the dims `dims`. Nothing
-/// after an error.
+/// Reads kernel_shape (or takes `kernel`), strides, dilations, pads and auto_pad of a node whose x
+/// has the dims `dims`. Nothing after an error.
 std::optional<Window> readWindow(NodeImport &node, llvm::ArrayRef<mlir::AffineExpr> dims,
                                  llvm::ArrayRef<int64_t> kernel);
 
-/// The convolution of x by weight with the window and groups of the node, and a bias from an input: both are made from the inputs
-/// `xInput` and `weightInput`, and have their dims.
+/// The convolution of x by weight with the window and groups of the node, and a bias from an input:
+/// both are made from the inputs `xInput` and `weightInput`, and have their dims.
 Item convolved(NodeImport &node, Item x, Item weight, size_t xInput, size_t weightInput,
                std::optional<size_t> bias);
 

@@ -1,6 +1,6 @@
-//===- Elements.cpp - The elements of ONNX tensors, whatever form they are stored in ----------*- C++ -*-===//
+//===- Elements.cpp - The elements of ONNX tensors, whatever form they are stored in ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/arrays/InputFiles.h"
 #include "frontend/arrays/SafetensorsFile.h"
@@ -175,7 +175,8 @@ static const Payload &payloadOf(const Tensor &tensor) {
   }
 }
 
-/// Bits of an element of the types that ONNX packs into bytes, the first in the lowest bits; 0 of others.
+/// Bits of an element of the types that ONNX packs into bytes, the first in the lowest bits; 0 of
+/// others.
 static unsigned packedBits(ElementType type) {
   switch (type) {
   case ElementType::i4:

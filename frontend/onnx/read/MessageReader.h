@@ -1,8 +1,9 @@
-//===- MessageReader.h - The fields of a message, read with care -----------------------------*- C++ -*-===//
+//===- MessageReader.h - The fields of a message, read with care --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What any message of a stranger's file may hold and how much of it: which fields an ONNX message has is ModelFile.cpp's.
-//===----------------------------------------------------------------------------------------------===//
+// What any message of a stranger's file may hold and how much of it: which fields an ONNX message
+// has is ModelFile.cpp's.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_MESSAGEREADER_H
 #define DLC_FRONTEND_ONNX_MESSAGEREADER_H
 

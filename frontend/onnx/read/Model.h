@@ -1,9 +1,9 @@
-//===- Model.h - What an ONNX file says --------------------------------------------------*- C++ -*-===//
+//===- Model.h - What an ONNX file says ---------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The messages of onnx.proto as far as inference needs them. Strings and numbers are views of the mapped file, so that
-// weights of any size are read where they lie.
-//===----------------------------------------------------------------------------------------------===//
+// The messages of onnx.proto as far as inference needs them. Strings and numbers are views of the
+// mapped file, so that weights of any size are read where they lie.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_MODEL_H
 #define DLC_FRONTEND_ONNX_MODEL_H
 

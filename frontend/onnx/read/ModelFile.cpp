@@ -1,9 +1,10 @@
-//===- ModelFile.cpp - An ONNX file, mapped and checked ------------------------------------*- C++ -*-===//
+//===- ModelFile.cpp - An ONNX file, mapped and checked -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers of fields are those of onnx.proto. The messages are read by a reader of our own and not by protobuf's: that one copies
-// every weight out of the file, forgets where it lay (`dl.weight` names file and offset) and stops at 2 GiB.
-//===----------------------------------------------------------------------------------------------===//
+// Numbers of fields are those of onnx.proto. The messages are read by a reader of our own and not
+// by protobuf's: that one copies every weight out of the file, forgets where it lay (`dl.weight`
+// names file and offset) and stops at 2 GiB.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/read/ModelFile.h"
 
 #include "frontend/Spelling.h"

@@ -1,4 +1,4 @@
-//===- ModelFile.h - An ONNX file, mapped and checked --------------------------------------*- C++ -*-===//
+//===- ModelFile.h - An ONNX file, mapped and checked -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_MODELFILE_H
 #define DLC_FRONTEND_ONNX_MODELFILE_H
@@ -67,8 +67,9 @@ public:
     return buffer ? buffer->getBufferIdentifier() : llvm::StringRef();
   }
 
-  /// The elements of a tensor of the model, whatever form they are stored in. Data outside lie in a regular file in the folder of the
-  /// model or below, reached without a link. An error says what is wrong with the tensor; the caller names it.
+  /// The elements of a tensor of the model, whatever form they are stored in. Data outside lie in a
+  /// regular file in the folder of the model or below, reached without a link. An error says what
+  /// is wrong with the tensor; the caller names it.
   llvm::Expected<Elements> elements(const Tensor &tensor);
   /// The place of the message of `tensor` in the file, for readTensorAt: "OFFSET:SIZE", and
   /// ":sparse" of a sparse one.
@@ -95,8 +96,9 @@ llvm::Expected<std::vector<uint8_t>> readTensorAt(llvm::StringRef path, llvm::St
 llvm::Expected<Tensor> parseTensor(llvm::ArrayRef<uint8_t> message, bool isSparse,
                                    llvm::StringRef path);
 
-/// The bytes of the elements of a tensor in a file, one at least for each; nothing where a dim is negative or beyond 2^31 - 1, or they
-/// are more than 2^56, so that those who compute with them need not fear for 64 bits.
+/// The bytes of the elements of a tensor in a file, one at least for each; nothing where a dim is
+/// negative or beyond 2^31 - 1, or they are more than 2^56, so that those who compute with them
+/// need not fear for 64 bits.
 std::optional<uint64_t> byteSizeOf(frontend::ElementType type, llvm::ArrayRef<int64_t> dims);
 
 /// The dtype of a TensorProto.DataType; nothing where dlc has none.

@@ -1,6 +1,6 @@
-//===- Names.cpp - Names of an ONNX file that a compiled model cannot have ---------------------*- C++ -*-===//
+//===- Names.cpp - Names of an ONNX file that a compiled model cannot have ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/read/ModelFile.h"
 
 using namespace llvm;

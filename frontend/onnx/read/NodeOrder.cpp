@@ -1,6 +1,6 @@
-//===- NodeOrder.cpp - Nodes after those whose results they use --------------------------------*- C++ -*-===//
+//===- NodeOrder.cpp - Nodes after those whose results they use ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/read/NodeOrder.h"
 
 #include "frontend/Spelling.h"
@@ -35,8 +35,9 @@ void eachNamed(const Node &node, function_ref<void(StringRef)> use) {
   }
 }
 
-/// Calls `use` for each name that the node takes from outside: its inputs, and what its subgraphs do not compute themselves. With
-/// `isInput` false it is one that an attribute names, which the node itself reports where there is none.
+/// Calls `use` for each name that the node takes from outside: its inputs, and what its subgraphs
+/// do not compute themselves. With `isInput` false it is one that an attribute names, which the
+/// node itself reports where there is none.
 static void eachUse(const Node &node, const StringSet<> &inner,
                     function_ref<void(StringRef, bool isInput)> use) {
   for (StringRef input : node.inputs)

@@ -1,4 +1,4 @@
-//===- NodeOrder.h - Nodes after those whose results they use ----------------------------------*- C++ -*-===//
+//===- NodeOrder.h - Nodes after those whose results they use -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_NODEORDER_H
 #define DLC_FRONTEND_ONNX_NODEORDER_H
@@ -11,13 +11,15 @@
 
 namespace dlc::onnx {
 
-/// Positions of `nodes`, each after those that compute its inputs, what its attributes name and what its subgraphs use, otherwise as
-/// they stand in the file. `isKnown` tells the names that stand before all nodes. An error names a value that two nodes compute, all
-/// that none does, or the nodes of a cycle.
+/// Positions of `nodes`, each after those that compute its inputs, what its attributes name and
+/// what its subgraphs use, otherwise as they stand in the file. `isKnown` tells the names that
+/// stand before all nodes. An error names a value that two nodes compute, all that none does, or
+/// the nodes of a cycle.
 llvm::Expected<std::vector<size_t>> orderNodes(llvm::ArrayRef<Node> nodes,
                                                llvm::function_ref<bool(llvm::StringRef)> isKnown);
 
-/// Calls `use` for each name that a Gradient says in its attributes: xs, zs and y. Nothing for other nodes.
+/// Calls `use` for each name that a Gradient says in its attributes: xs, zs and y. Nothing for
+/// other nodes.
 void eachNamed(const Node &node, llvm::function_ref<void(llvm::StringRef)> use);
 
 /// Adds the names that nodes take: their inputs, those that a Gradient names, and the names that

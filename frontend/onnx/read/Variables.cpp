@@ -1,9 +1,10 @@
-//===- Variables.cpp - What a Gradient differentiates by -----------------------------------*- C++ -*-===//
+//===- Variables.cpp - What a Gradient differentiates by ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A Gradient says by name which values are independent of each other. Elsewhere names do not matter: a number is folded into what
-// uses it, and an Identity is the value that it repeats. So such a value gets an op of its own while the graph is imported.
-//===----------------------------------------------------------------------------------------------===//
+// A Gradient says by name which values are independent of each other. Elsewhere names do not
+// matter: a number is folded into what uses it, and an Identity is the value that it repeats. So
+// such a value gets an op of its own while the graph is imported.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/read/NodeOrder.h"

@@ -1,6 +1,6 @@
-//===- Wire.cpp - Fields of protobuf messages ---------------------------------------------*- C++ -*-===//
+//===- Wire.cpp - Fields of protobuf messages ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/read/Wire.h"
 
 #include "llvm/Support/Endian.h"

@@ -1,4 +1,4 @@
-//===- Wire.h - Fields of protobuf messages -----------------------------------------------*- C++ -*-===//
+//===- Wire.h - Fields of protobuf messages -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_WIRE_H
 #define DLC_FRONTEND_ONNX_WIRE_H
@@ -12,7 +12,8 @@
 
 namespace dlc::onnx {
 
-/// A varint at the begin of `bytes`, which is then shortened; nothing where it is cut off or longer than 10 bytes.
+/// A varint at the begin of `bytes`, which is then shortened; nothing where it is cut off or longer
+/// than 10 bytes.
 std::optional<uint64_t> takeVarint(llvm::ArrayRef<uint8_t> &bytes);
 
 /// One field of a message: a number, or the bytes of a string, a message or packed numbers.

@@ -1,6 +1,6 @@
-//===- DerivedNumbers.cpp - Numbers that follow from sizes when shapes are bound --------------*- C++ -*-===//
+//===- DerivedNumbers.cpp - Numbers that follow from sizes when shapes are bound ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/sizes/DerivedNumbers.h"
 
 #include "ir/dl/base/DerivedSize.h"
@@ -148,7 +148,7 @@ std::optional<Number> deriveCast(const NodeImport &node, const Number &x, Type f
   return std::nullopt;
 }
 
-//===- Symbols ------------------------------------------------------------------------------------===//
+//===- Symbols --------------------------------------------------------------------------------===//
 
 AffineExpr Importer::derive(dl::DerivedAttr size) {
   if (AffineExpr known = derivedSizes.lookup(size))

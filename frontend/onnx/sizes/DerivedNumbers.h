@@ -1,9 +1,9 @@
-//===- DerivedNumbers.h - Numbers that follow from sizes when shapes are bound ----------------*- C++ -*-===//
+//===- DerivedNumbers.h - Numbers that follow from sizes when shapes are bound ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arithmetic on known numbers whose result is not a dim: a minimum, a choice, a comparison, or real
 // numbers computed from sizes. An integer becomes a derived symbol (#dl.derived).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_SIZES_DERIVEDNUMBERS_H
 #define DLC_FRONTEND_ONNX_SIZES_DERIVEDNUMBERS_H
 

@@ -1,11 +1,11 @@
-//===- DimAgreement.cpp - Dims of ONNX models that differ in form and must be equal -----------*- C++ -*-===//
+//===- DimAgreement.cpp - Dims of ONNX models that differ in form and must be equal -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files name dims freely: a joint of two branches may see ceil(H / 16) and 2 * ceil(H / 32), or N
-// where a weight has 3. Each op says here which dims it needs to be equal. If they can be, the sizes
-// for which they are become part of the model (SolvedSymbols.h), or the runtime checks them when
-// shapes are bound.
-//===----------------------------------------------------------------------------------------------===//
+// where a weight has 3. Each op says here which dims it needs to be equal. If they can be, the
+// sizes for which they are become part of the model (SolvedSymbols.h), or the runtime checks them
+// when shapes are bound.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/read/NodeOrder.h"
 #include "ir/dl/DLOps.h"

@@ -1,6 +1,6 @@
-//===- KnownArithmetic.cpp - Sums, quotients and comparisons of known numbers --------------------*- C++ -*-===//
+//===- KnownArithmetic.cpp - Sums, quotients and comparisons of known numbers -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/sizes/KnownArithmetic.h"
 
 #include "frontend/dl/evaluate/Arithmetic.h"
@@ -56,8 +56,8 @@ static bool holdsAll(const NodeImport &node, Type dtype, const Number &number) {
          holds(dtype, integer(context, range->max));
 }
 
-/// Sums and products of symbols that go on growing are computed by the model, before they become too long to work with, or their
-/// numbers too large.
+/// Sums and products of symbols that go on growing are computed by the model, before they become
+/// too long to work with, or their numbers too large.
 static bool isWorkable(AffineExpr dim) {
   return frontend::countOperations(dim) <= frontend::kMaxDimOperations;
 }

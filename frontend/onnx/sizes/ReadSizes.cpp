@@ -1,6 +1,6 @@
-//===- ReadSizes.cpp - Sizes that the running model says -----------------------------------*- C++ -*-===//
+//===- ReadSizes.cpp - Sizes that the running model says ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 

@@ -1,9 +1,10 @@
-//===- ShapeFolding.cpp - Nodes over numbers that are known at import --------------------------*- C++ -*-===//
+//===- ShapeFolding.cpp - Nodes over numbers that are known at import ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exporters compute shapes by nodes: Shape, Gather, Concat, Mul and their like. Over known numbers they are folded, symbolic dims as
-// the expressions that they are, so that a dynamic batch stays dynamic. Numbers of the model's data are never known.
-//===----------------------------------------------------------------------------------------------===//
+// Exporters compute shapes by nodes: Shape, Gather, Concat, Mul and their like. Over known numbers
+// they are folded, symbolic dims as the expressions that they are, so that a dynamic batch stays
+// dynamic. Numbers of the model's data are never known.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/sizes/DerivedNumbers.h"
 #include "frontend/onnx/sizes/KnownArithmetic.h"
@@ -252,7 +253,8 @@ bool Folding::range() {
   return give(std::move(result));
 }
 
-/// All of x, numbers in a row, joined by Mul, Min or Max; a product of integers, since the order of others would show.
+/// All of x, numbers in a row, joined by Mul, Min or Max; a product of integers, since the order of
+/// others would show.
 bool Folding::reduce(const Known &x, StringRef combiner) {
   bool isProduct = combiner == "Mul";
   if (x.shape.size() != 1 || node.inputCount() > 2 ||

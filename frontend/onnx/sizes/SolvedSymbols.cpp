@@ -1,6 +1,6 @@
-//===- SolvedSymbols.cpp - Sizes for which dims of an ONNX model agree ------------------------*- C++ -*-===//
+//===- SolvedSymbols.cpp - Sizes for which dims of an ONNX model agree --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/sizes/SolvedSymbols.h"
 
 #include "frontend/onnx/Importer.h"
@@ -54,8 +54,8 @@ static std::optional<Solution> solveSymbol(AffineExpr a, AffineExpr b,
   return found;
 }
 
-/// The sizes of one symbol for which `expr` is `number`: dims rise or fall with each symbol, so that
-/// they are one range.
+/// The sizes of one symbol for which `expr` is `number`: dims rise or fall with each symbol, so
+/// that they are one range.
 static std::optional<Solution> solveRange(AffineExpr expr, int64_t number,
                                           ArrayRef<dl::Range> symbols, unsigned symbol) {
   SmallVector<dl::Range> ranges(symbols);
@@ -128,7 +128,8 @@ std::optional<Solution> solveEqual(AffineExpr a, AffineExpr b, ArrayRef<dl::Rang
     }
   if (used.size() > 2 || !hasSeparateQuotients(difference))
     return std::nullopt;
-  // Small steps first: they leave most sizes. A step beyond a symbol's range leaves one size or none.
+  // Small steps first: they leave most sizes. A step beyond a symbol's range leaves one size or
+  // none.
   static constexpr int64_t kSteps[] = {2,  3,  4,  5,  6,  7,  8,  9,  10, 12, 14, 15, 16, 18, 20,
                                        21, 24, 25, 28, 30, 32, 36, 40, 48, 50, 56, 60, 64, 96, 128};
   for (size_t count : {size_t(1), size_t(2)})
@@ -181,7 +182,7 @@ SolvedSymbols lengthsOfSignals(const Model &model, MLIRContext *context) {
   return lengths;
 }
 
-//===- In the importer ----------------------------------------------------------------------------===//
+//===- In the importer ------------------------------------------------------------------------===//
 
 frontend::Symbol Importer::declaredSymbol(StringRef name, bool mayBeEmpty) const {
   frontend::Symbol symbol{name, {}, mayBeEmpty ? 0 : frontend::kDefaultDimMin, attempt.largestDim};

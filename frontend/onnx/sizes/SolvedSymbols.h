@@ -1,11 +1,11 @@
-//===- SolvedSymbols.h - Sizes for which dims of an ONNX model agree --------------------------*- C++ -*-===//
+//===- SolvedSymbols.h - Sizes for which dims of an ONNX model agree ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ops need dims to be equal that differ in form: the sums of a feature pyramid need ceil(H / 16) to
 // be 2 * ceil(H / 32). Where a step, a range or another dim in the place of a symbol makes them
 // equal, the model is imported again with it: dims then agree in form, and kernels are as fast as
 // for any proved model.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_SIZES_SOLVEDSYMBOLS_H
 #define DLC_FRONTEND_ONNX_SIZES_SOLVEDSYMBOLS_H
 

@@ -1,6 +1,6 @@
-//===- Symbols.cpp - The dims of an ONNX model that have no number -----------------------------*- C++ -*-===//
+//===- Symbols.cpp - The dims of an ONNX model that have no number ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
 
 #include "ir/dl/DLDialect.h"
@@ -104,7 +104,7 @@ void Importer::declareSymbols() {
   frontend::declareSymbols(module, declared);
 }
 
-//===- Shapes that the user gives -----------------------------------------------------------------===//
+//===- Shapes that the user gives -------------------------------------------------------------===//
 
 /// Dims that are one number before anything is known of the others: as many symbols may become
 /// numbers as there are, and have values beyond the range that a symbol has by itself. Whether they
@@ -168,7 +168,7 @@ bool Importer::applyGivenShapes(func::FuncOp function) {
   return true;
 }
 
-//===- Ranges that follow from the model ----------------------------------------------------------===//
+//===- Ranges that follow from the model ------------------------------------------------------===//
 
 bool Importer::narrow(AffineExpr size, int64_t least, const std::string &why) {
   SmallVector<dl::Range> ranges;

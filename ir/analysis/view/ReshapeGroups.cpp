@@ -1,6 +1,6 @@
-//===- ReshapeGroups.cpp - Which dims a reshape splits, joins or keeps -----------------*- C++ -*-===//
+//===- ReshapeGroups.cpp - Which dims a reshape splits, joins or keeps --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/view/ReshapeGroups.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
-//===- ReshapeGroups.h - Which dims a reshape splits, joins or keeps -------------------*- C++ -*-===//
+//===- ReshapeGroups.h - Which dims a reshape splits, joins or keeps ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_VIEW_RESHAPEGROUPS_H
 #define DLC_IR_ANALYSIS_VIEW_RESHAPEGROUPS_H
 

@@ -1,6 +1,6 @@
-//===- ViewLayout.cpp - In which layout a view has the bytes of its operand ------------*- C++ -*-===//
+//===- ViewLayout.cpp - In which layout a view has the bytes of its operand ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/view/ViewLayout.h"
 
 #include "ir/analysis/view/ReshapeGroups.h"

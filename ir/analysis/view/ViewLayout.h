@@ -1,9 +1,9 @@
-//===- ViewLayout.h - In which layout a view has the bytes of its operand --------------*- C++ -*-===//
+//===- ViewLayout.h - In which layout a view has the bytes of its operand -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A dl.permute renames dims and a dl.reshape splits and joins them. Both leave the bytes of a
 // tensor where they are if the result lies in the layout that follows from the operand's.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_VIEW_VIEWLAYOUT_H
 #define DLC_IR_ANALYSIS_VIEW_VIEWLAYOUT_H
 

@@ -1,6 +1,6 @@
-//===- DLBuilder.cpp - Builds dl ops whose types follow from their operands ------------*- C++ -*-===//
+//===- DLBuilder.cpp - Builds dl ops whose types follow from their operands ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;

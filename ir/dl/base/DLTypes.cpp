@@ -1,6 +1,6 @@
-//===- DLTypes.cpp - Symbolic dims and physical layouts of tensors ---------------------*- C++ -*-===//
+//===- DLTypes.cpp - Symbolic dims and physical layouts of tensors ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLTypes.h"
 
 #include "ir/dl/DLDialect.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- Layout -------------------------------------------------------------------------------------===//
+//===- Layout ---------------------------------------------------------------------------------===//
 
 bool Layout::isRowMajor() const {
   if (isTiled())
@@ -44,7 +44,7 @@ Layout Layout::channelsLast(int64_t rank) {
   return layout;
 }
 
-//===- Tensor types -------------------------------------------------------------------------------===//
+//===- Tensor types ---------------------------------------------------------------------------===//
 
 Dims getDims(RankedTensorType type) {
   if (auto encoding = dyn_cast_or_null<TensorAttr>(type.getEncoding()))
@@ -98,7 +98,7 @@ bool sameShapeAndElement(Type lhs, Type rhs) {
   return a && b && a.getElementType() == b.getElementType() && getDims(a) == getDims(b);
 }
 
-//===- Dims ---------------------------------------------------------------------------------------===//
+//===- Dims -----------------------------------------------------------------------------------===//
 
 /// One more than the last symbol on which `dims` depend.
 static unsigned countSymbols(ArrayRef<AffineExpr> dims) {
@@ -243,7 +243,7 @@ AffineExpr physicalOffset(RankedTensorType type, ArrayRef<AffineExpr> indices) {
   return offset;
 }
 
-//===- Element types ------------------------------------------------------------------------------===//
+//===- Element types --------------------------------------------------------------------------===//
 
 ArrayRef<StringRef> dtypeNames() {
   static const StringRef names[] = {
@@ -270,7 +270,7 @@ StringRef dtypeName(Type elementType) {
   return {};
 }
 
-//===- Ranges and text ----------------------------------------------------------------------------===//
+//===- Ranges and text ------------------------------------------------------------------------===//
 
 /// The range of `dim` by the ranges of its operands, each of them taken apart from the others.
 static std::optional<Range> rangeByParts(AffineExpr dim, ArrayRef<Range> symbols) {
@@ -287,8 +287,8 @@ static std::optional<Range> rangeByParts(AffineExpr dim, ArrayRef<Range> symbols
   auto lhs = rangeOf(binary.getLHS(), symbols), rhs = rangeOf(binary.getRHS(), symbols);
   if (!lhs || !rhs)
     return std::nullopt;
-  // Every operator is monotonic in each operand over the ranges that dims have (divisors positive), so that the
-  // bounds lie at the corners.
+  // Every operator is monotonic in each operand over the ranges that dims have (divisors positive),
+  // so that the bounds lie at the corners.
   int64_t corners[4];
   const int64_t as[2] = {lhs->min, lhs->max}, bs[2] = {rhs->min, rhs->max};
   for (int i = 0; i < 4; ++i) {

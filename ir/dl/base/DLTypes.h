@@ -1,9 +1,9 @@
-//===- DLTypes.h - Symbolic dims and physical layouts of tensors -----------------------*- C++ -*-===//
+//===- DLTypes.h - Symbolic dims and physical layouts of tensors --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only code that builds or reads the encoding of a tensor. A tensor whose dims are all static and whose
-// layout is row-major carries no encoding; every other one carries a #dl.t.
-//===----------------------------------------------------------------------------------------------===//
+// The only code that builds or reads the encoding of a tensor. A tensor whose dims are all static
+// and whose layout is row-major carries no encoding; every other one carries a #dl.t.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_DLTYPES_H
 #define DLC_IR_DL_DLTYPES_H
 
@@ -17,7 +17,8 @@
 
 namespace dlc::dl {
 
-/// A dim of a tensor: a constant or an expression over the module's symbols, in normal form (see normalize).
+/// A dim of a tensor: a constant or an expression over the module's symbols, in normal form (see
+/// normalize).
 using Dim = mlir::AffineExpr;
 using Dims = llvm::SmallVector<mlir::AffineExpr, 4>;
 
@@ -55,8 +56,8 @@ bool sameShapeAndElement(mlir::Type lhs, mlir::Type rhs);
 
 /// Normal form: two dims are equal exactly when their normal forms are the same expression.
 Dim normalize(mlir::AffineExpr dim);
-/// numerator / divisor rounded up, for a positive divisor, as a quotient rounded down: so that a user's (N + 1) / 2 is what ceil(N / 2)
-/// is.
+/// numerator / divisor rounded up, for a positive divisor, as a quotient rounded down: so that a
+/// user's (N + 1) / 2 is what ceil(N / 2) is.
 Dim quotientUp(mlir::AffineExpr numerator, int64_t divisor);
 Dim constantDim(int64_t value, mlir::MLIRContext *context);
 std::optional<int64_t> asConstant(mlir::AffineExpr dim);
@@ -67,11 +68,13 @@ struct SteppedSymbol {
 };
 SteppedSymbol asStepped(mlir::AffineExpr dim);
 bool isConstant(mlir::AffineExpr dim, int64_t value);
-/// The dims to which two tensors broadcast: aligned at their end, equal or 1; nullopt where they differ otherwise.
+/// The dims to which two tensors broadcast: aligned at their end, equal or 1; nullopt where they
+/// differ otherwise.
 std::optional<Dims> commonDims(Dims a, Dims b);
 /// Product of `dims`; 1 for rank 0.
 Dim product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
-/// ()[symbols] -> (dims), with no more symbols than the dims use: how lists of dims stand in attributes.
+/// ()[symbols] -> (dims), with no more symbols than the dims use: how lists of dims stand in
+/// attributes.
 mlir::AffineMap dimsMap(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 /// The same of numbers.
 mlir::AffineMap constantMap(llvm::ArrayRef<int64_t> numbers, mlir::MLIRContext *context);
@@ -90,8 +93,8 @@ mlir::Type dtypeNamed(llvm::StringRef name, mlir::MLIRContext *context);
 llvm::StringRef dtypeName(mlir::Type elementType);
 
 /// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where
-/// unbounded. The bounds are exact for dims of one occurrence of each symbol, and close ones for sums
-/// in which quotients of a symbol meet the symbol itself, such as N - N/2.
+/// unbounded. The bounds are exact for dims of one occurrence of each symbol, and close ones for
+/// sums in which quotients of a symbol meet the symbol itself, such as N - N/2.
 struct Range {
   int64_t min, max;
   /// Of a symbol: the size that schedules choose for (#dl.symbol); 0: none is told.

@@ -1,6 +1,6 @@
-//===- DerivedSize.cpp - Values and ranges of derived sizes ------------------------------*- C++ -*-===//
+//===- DerivedSize.cpp - Values and ranges of derived sizes -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DerivedSize.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -86,7 +86,7 @@ LogicalResult DerivedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-//===- Values -------------------------------------------------------------------------------------===//
+//===- Values ---------------------------------------------------------------------------------===//
 
 namespace {
 /// The value of an operand: an integer or a real number.
@@ -206,7 +206,7 @@ int64_t valueOf(DerivedAttr size, ArrayRef<int64_t> symbols) {
   return numberAt(size, symbols).integer;
 }
 
-//===- Ranges -------------------------------------------------------------------------------------===//
+//===- Ranges ---------------------------------------------------------------------------------===//
 
 namespace {
 /// The smallest and largest value of an operand.
@@ -310,7 +310,7 @@ std::optional<Range> rangeOf(DerivedAttr size, ArrayRef<Range> symbols) {
   return bounds ? std::optional(Range{bounds->low.integer, bounds->high.integer}) : std::nullopt;
 }
 
-//===- Rewriting ----------------------------------------------------------------------------------===//
+//===- Rewriting ------------------------------------------------------------------------------===//
 
 DerivedAttr replaceSymbols(DerivedAttr size, ArrayRef<AffineExpr> by) {
   SmallVector<Attribute> operands;

@@ -1,11 +1,11 @@
-//===- DerivedSize.h - Values and ranges of derived sizes --------------------------------*- C++ -*-===//
+//===- DerivedSize.h - Values and ranges of derived sizes ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A derived size (#dl.derived) is an integer computed from dims by functions that affine
 // expressions do not have: a minimum, a choice, a division by a size that may be negative, or
 // arithmetic on real numbers as models use for scaled sizes. Each becomes a symbol of its own. The
 // compiler knows its range; the runtime computes its value when shapes are bound.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_DERIVEDSIZE_H
 #define DLC_IR_DL_DERIVEDSIZE_H
 

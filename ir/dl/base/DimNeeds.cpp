@@ -1,6 +1,6 @@
-//===- DimNeeds.cpp - The sizes that ops need, and the ranges that give them -------------*- C++ -*-===//
+//===- DimNeeds.cpp - The sizes that ops need, and the ranges that give them --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DimNeeds.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- Needs --------------------------------------------------------------------------------------===//
+//===- Needs ----------------------------------------------------------------------------------===//
 
 namespace {
 /// Collects the needs of one op.
@@ -170,7 +170,7 @@ std::string describe(Operation *op, const DimNeed &need) {
          std::to_string(need.position) + " of " + type;
 }
 
-//===- Ranges -------------------------------------------------------------------------------------===//
+//===- Ranges ---------------------------------------------------------------------------------===//
 
 std::optional<Narrowing> narrowingFor(Dim size, int64_t least, ArrayRef<Range> symbols,
                                       function_ref<bool(unsigned)> mayNarrow) {

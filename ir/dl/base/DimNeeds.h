@@ -1,10 +1,10 @@
-//===- DimNeeds.h - The sizes that ops need, and the ranges that give them ---------------*- C++ -*-===//
+//===- DimNeeds.h - The sizes that ops need, and the ranges that give them ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An op may need more of a symbolic dim than its range promises: topk of 5 elements needs 5 of
 // them. A range that is narrow enough settles it when the model is compiled; what is left is
 // checked when shapes are bound.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_DIMNEEDS_H
 #define DLC_IR_DL_DIMNEEDS_H
 
@@ -31,15 +31,15 @@ struct DimNeed {
   Dim left = {}, right = {};
 };
 
-/// Whether the end `end` of a part of a dim of `size` is checked when shapes are bound, and not by a
-/// range. So are sums of symbols in a table of a fixed size, such as the past and the new tokens of a
-/// text, of which each may be large while the other is small, and ends or sizes with derived or read
-/// symbols. Those with a counted symbol are not.
-/// `first`, where it is given, is the part's first index.
+/// Whether the end `end` of a part of a dim of `size` is checked when shapes are bound, and not by
+/// a range. So are sums of symbols in a table of a fixed size, such as the past and the new tokens
+/// of a text, of which each may be large while the other is small, and ends or sizes with derived
+/// or read symbols. Those with a counted symbol are not. `first`, where it is given, is the part's
+/// first index.
 bool isCheckedWhenBound(Dim size, Dim end, mlir::ModuleOp module, Dim first = {});
 
-/// Returns the first index that an op takes along its dim, and the one after the last. Both are null
-/// where it takes none.
+/// Returns the first index that an op takes along its dim, and the one after the last. Both are
+/// null where it takes none.
 std::pair<Dim, Dim> takenBy(SliceOp slice);
 std::pair<Dim, Dim> takenBy(SelectOp select);
 std::pair<Dim, Dim> takenBy(NarrowOp narrow);
@@ -77,7 +77,8 @@ std::optional<RangeNeed> neededBy(mlir::Diagnostic &diagnostic);
 
 /// Writes the needs of all ops that the ranges of the symbols leave open into the module attribute
 /// `dl.needs`, an array of dictionaries {dim, least, why}, with `exact` where the dim must be
-/// `least` and no more: the runtime checks them when shapes are bound. Dims that the data count are left out.
+/// `least` and no more: the runtime checks them when shapes are bound. Dims that the data count are
+/// left out.
 void recordNeeds(mlir::ModuleOp module);
 
 } // namespace dlc::dl

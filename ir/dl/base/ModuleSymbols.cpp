@@ -1,6 +1,6 @@
-//===- ModuleSymbols.cpp - The symbols of a module, and other dims in their place -------*- C++ -*-===//
+//===- ModuleSymbols.cpp - The symbols of a module, and other dims in their place ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/ModuleSymbols.h"
 
 #include "ir/dl/base/DerivedSize.h"
@@ -16,7 +16,8 @@ SmallVector<SymbolAttr> symbolsOf(ModuleOp module) {
   return list ? llvm::to_vector(list.getAsRange<SymbolAttr>()) : SmallVector<SymbolAttr>();
 }
 
-/// Returns c of `expr` = c * symbol + rest, where rest has no `symbol`; nothing where there is none.
+/// Returns c of `expr` = c * symbol + rest, where rest has no `symbol`; nothing where there is
+/// none.
 static std::optional<int64_t> coefficientOf(AffineExpr expr, unsigned symbol, unsigned count) {
   SmallVector<AffineExpr> zero, one;
   for (unsigned i = 0; i < count; ++i) {

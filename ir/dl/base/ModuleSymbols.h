@@ -1,4 +1,4 @@
-//===- ModuleSymbols.h - The symbols of a module, and other dims in their place ---------*- C++ -*-===//
+//===- ModuleSymbols.h - The symbols of a module, and other dims in their place -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_MODULESYMBOLS_H
 #define DLC_IR_DL_MODULESYMBOLS_H

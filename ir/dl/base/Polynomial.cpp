@@ -1,6 +1,6 @@
-//===- Polynomial.cpp - Dims as sums of products ---------------------------------------*- C++ -*-===//
+//===- Polynomial.cpp - Dims as sums of products ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/Polynomial.h"
 
 #include "ir/dl/base/DLTypes.h"

@@ -1,10 +1,11 @@
-//===- Polynomial.h - Dims as sums of products -----------------------------------------*- C++ -*-===//
+//===- Polynomial.h - Dims as sums of products --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR simplifies affine expressions, but products of symbols (N*T*8) only here and there. A dim that has some is brought
-// into the normal form of polynomials: a sum of distinct products, each a coefficient times factors in a fixed order. A
-// factor is a symbol, a loop variable or a quotient or remainder whose operands are in normal form themselves.
-//===----------------------------------------------------------------------------------------------===//
+// MLIR simplifies affine expressions, but products of symbols (N*T*8) only here and there. A dim
+// that has some is brought into the normal form of polynomials: a sum of distinct products, each a
+// coefficient times factors in a fixed order. A factor is a symbol, a loop variable or a quotient
+// or remainder whose operands are in normal form themselves.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_POLYNOMIAL_H
 #define DLC_IR_DL_POLYNOMIAL_H
 

@@ -1,4 +1,4 @@
-//===- PrecisionMarks.h - What was decided about precision, as attributes --------------*- C++ -*-===//
+//===- PrecisionMarks.h - What was decided about precision, as attributes -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_PRECISIONMARKS_H
 #define DLC_IR_DL_PRECISIONMARKS_H
@@ -7,8 +7,8 @@
 
 namespace dlc::dl {
 
-/// A TypeAttr on a function, and on the program that it becomes: the type of 16 bits in which values
-/// of f32 may be stored. Without it they are stored as they are.
+/// A TypeAttr on a function, and on the program that it becomes: the type of 16 bits in which
+/// values of f32 may be stored. Without it they are stored as they are.
 inline constexpr llvm::StringLiteral kStoredPrecision = "dl.stored_precision";
 
 /// A UnitAttr on a product of f32: a GPU may round its factors to 11 bits, for tensor cores.
@@ -26,8 +26,8 @@ inline constexpr llvm::StringLiteral kKeptOn = "dl.kept_on";
 /// A UnitAttr on the addition that takes back the mean of what 8 bits change in a product.
 inline constexpr llvm::StringLiteral kCorrection = "dl.correction";
 
-/// A StringAttr on an op: the name of what it is a part of, where no op stands for all of it: gated_mlp. Set at the end of
-/// `simplify`, read up to `precision`, and gone from `fuse` on.
+/// A StringAttr on an op: the name of what it is a part of, where no op stands for all of it:
+/// gated_mlp. Set at the end of `simplify`, read up to `precision`, and gone from `fuse` on.
 inline constexpr llvm::StringLiteral kRole = "dl.role";
 
 } // namespace dlc::dl

@@ -1,6 +1,6 @@
-//===- SymbolNames.cpp - Dims and types in messages ------------------------------------*- C++ -*-===//
+//===- SymbolNames.cpp - Dims and types in messages ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DLTypes.h"
 

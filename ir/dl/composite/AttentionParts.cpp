@@ -1,6 +1,6 @@
-//===- AttentionParts.cpp - What the body of an attention consists of ------------------*- C++ -*-===//
+//===- AttentionParts.cpp - What the body of an attention consists of ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/composite/AttentionParts.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- Reading ------------------------------------------------------------------------------------===//
+//===- Reading --------------------------------------------------------------------------------===//
 
 Value AttentionParts::operandOf(LoopNestOpInterface product, unsigned term) {
   return product->getOperand(product.getLoopNest().terms[term].operand);
@@ -129,7 +129,8 @@ static bool isProduct(const LoopNest &nest) {
          llvm::all_of(nest.terms, isPlain);
 }
 
-/// Each dim of the weights is a loop of the sum: the keys its reduction, the others dims of its result.
+/// Each dim of the weights is a loop of the sum: the keys its reduction, the others dims of its
+/// result.
 static bool walksWeights(const AttentionParts &parts, const LoopNest &sum) {
   if (sum.reduction.size() != 1)
     return false;
@@ -151,7 +152,8 @@ std::string readParts(Block &body, AttentionParts &parts) {
   for (Operation &op : body.without_terminator()) {
     auto loops = dyn_cast<LoopNestOpInterface>(op);
     LoopNest nest = loops ? loops.getLoopNest() : LoopNest();
-    // Of ops with several stages this one is exp(x - max) / sum: its name stands for what no loop nest says.
+    // Of ops with several stages this one is exp(x - max) / sum: its name stands for what no loop
+    // nest says.
     if (auto softmax = dyn_cast<SoftmaxOp>(op); softmax && !parts.softmax)
       parts.softmax = softmax;
     else if (loops && isProduct(nest))
@@ -213,7 +215,7 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
-//===- Expansion ----------------------------------------------------------------------------------===//
+//===- Expansion ------------------------------------------------------------------------------===//
 
 ExpandedAttention expand(AttentionOp op, OpBuilder &builder) {
   AttentionParts inside;
@@ -250,12 +252,12 @@ ExpandedAttention expand(AttentionOp op, OpBuilder &builder) {
 
 SmallVector<Value> AttentionOp::decompose(Builder &builder) { return {expand(*this, builder).y}; }
 
-//===- Canonical form -----------------------------------------------------------------------------===//
+//===- Canonical form -------------------------------------------------------------------------===//
 
 namespace {
 
-/// Numbers and repetitions that maps of the scores read, and what permutes an operand of a product, are made in the body: the products
-/// read through the latter.
+/// Numbers and repetitions that maps of the scores read, and what permutes an operand of a product,
+/// are made in the body: the products read through the latter.
 struct SinkOperands : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 

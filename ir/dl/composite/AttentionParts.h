@@ -1,6 +1,6 @@
-//===- AttentionParts.h - What the body of an attention consists of --------------------*- C++ -*-===//
+//===- AttentionParts.h - What the body of an attention consists of -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_ATTENTIONPARTS_H
 #define DLC_IR_DL_ATTENTIONPARTS_H
 
@@ -17,11 +17,13 @@ struct AttentionParts {
   /// Sums of query times key, and of weight times value.
   LoopNestOpInterface scoresOp, sumOp;
   SoftmaxOp softmax;
-  /// The operand of the softmax without the causal mask: the result of scoresOp, or of maps that read it.
+  /// The operand of the softmax without the causal mask: the result of scoresOp, or of maps that
+  /// read it.
   mlir::Value scores;
   /// The dim of `scores` that the softmax runs along: the keys.
   unsigned keyDim = 0;
-  /// Which term of scoresOp is the query and which the key, and which of sumOp the weights and which the value.
+  /// Which term of scoresOp is the query and which the key, and which of sumOp the weights and
+  /// which the value.
   unsigned queryTerm = 0, keyTerm = 1, weightsTerm = 0, valueTerm = 1;
   /// True where the weights are rounded to e4m3 between the softmax and sumOp, and by which
   /// positive number they are multiplied before that.
@@ -39,8 +41,8 @@ struct AttentionParts {
   static mlir::Value operandOf(LoopNestOpInterface product, unsigned term);
 };
 
-/// Reads a body that ends in dl.yield. Empty where it is one of an attention; else a sentence's end, about the op that has
-/// it, that says what is missing.
+/// Reads a body that ends in dl.yield. Empty where it is one of an attention; else a sentence's
+/// end, about the op that has it, that says what is missing.
 std::string readParts(mlir::Block &body, AttentionParts &parts);
 
 /// A copy of an attention's body in the place of the op.

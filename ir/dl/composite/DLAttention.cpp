@@ -1,6 +1,6 @@
-//===- DLAttention.cpp - Attention as matrix products and a softmax --------------------*- C++ -*-===//
+//===- DLAttention.cpp - Attention as matrix products and a softmax -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -103,7 +103,8 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
   return success();
 }
 
-/// dl.contract of two batches of matrices: `names` are loops of the last two dims, the leading ones are aligned at `batch`.
+/// dl.contract of two batches of matrices: `names` are loops of the last two dims, the leading ones
+/// are aligned at `batch`.
 static SmallVector<int64_t> batchLoops(Value x, int64_t batch, int64_t row, int64_t column) {
   SmallVector<int64_t> loops;
   for (int64_t dim = typeOf(x).getRank() - 2; dim > 0; --dim)
@@ -129,8 +130,8 @@ static std::pair<Value, SmallVector<int64_t>> beforePermute(Value x) {
   return {x, order};
 }
 
-/// Dim -3, the heads, as [heads / perGroup, perGroup]. Under a permutation of x, so that what is cut up are bytes as they
-/// lie: a product reads them through the permutation.
+/// Dim -3, the heads, as [heads / perGroup, perGroup]. Under a permutation of x, so that what is
+/// cut up are bytes as they lie: a product reads them through the permutation.
 static Value splitHeads(Builder &b, Value x, int64_t perGroup) {
   auto [source, order] = beforePermute(x);
   int64_t heads = order[order.size() - 3];
@@ -152,7 +153,8 @@ SmallVector<Value> Attention::decompose(Builder &b) {
   Type dtype = typeOf(query).getElementType();
   int64_t perGroup = getEnableGqa() ? *headsPerGroup(query, key, value) : 1;
   if (perGroup > 1) {
-    // A head of key and value is a dim of size 1 along the heads that share it: it repeats without a copy.
+    // A head of key and value is a dim of size 1 along the heads that share it: it repeats without
+    // a copy.
     query = splitHeads(b, query, perGroup);
     key = splitHeads(b, key, 1);
     value = splitHeads(b, value, 1);
@@ -191,7 +193,7 @@ SmallVector<Value> Attention::decompose(Builder &b) {
   return {b.reshape(y, dimsOf(getY()))};
 }
 
-//===- causal_mask --------------------------------------------------------------------------------===//
+//===- causal_mask ----------------------------------------------------------------------------===//
 
 LogicalResult CausalMaskOp::verify() {
   if (typeOf(getY()).getRank() != 2)

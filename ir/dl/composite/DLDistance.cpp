@@ -1,6 +1,6 @@
-//===- DLDistance.cpp - Types and decompositions of distances ---------------------------*- C++ -*-===//
+//===- DLDistance.cpp - Types and decompositions of distances -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -84,7 +84,8 @@ SmallVector<Value> PairwiseDistanceOp::decompose(Builder &b) {
   return {distance(b, getX1(), getX2(), dims, getP(), getEps().convertToDouble(), getKeepdim())};
 }
 
-/// [..., P, R, M] of x1 [..., P, M] and x2 [..., R, M]; nullopt where the leading dims do not broadcast to each other.
+/// [..., P, R, M] of x1 [..., P, M] and x2 [..., R, M]; nullopt where the leading dims do not
+/// broadcast to each other.
 static std::optional<Dims> dimsOfPairs(Value x1, Value x2) {
   Dims rows = dimsOf(x1), columns = dimsOf(x2);
   auto dims = commonDims(Dims(ArrayRef(rows).drop_back(2)), Dims(ArrayRef(columns).drop_back(2)));

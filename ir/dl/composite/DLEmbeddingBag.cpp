@@ -1,9 +1,9 @@
-//===- DLEmbeddingBag.cpp - Type and decomposition of embedding_bag ---------------------*- C++ -*-===//
+//===- DLEmbeddingBag.cpp - Type and decomposition of embedding_bag -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bag is a row of [B, L], which is reduced along L; or offsets cut positions [L] into bags: then each position's row is
-// added to, or compared with, that of the bag whose number it has.
-//===----------------------------------------------------------------------------------------------===//
+// A bag is a row of [B, L], which is reduced along L; or offsets cut positions [L] into bags: then
+// each position's row is added to, or compared with, that of the bag whose number it has.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include <limits>
@@ -75,7 +75,8 @@ static Value finished(Builder &b, StringRef mode, Value y, Value count) {
   return mode == "max" ? b.make<WhereOp>(b.broadcast(some, dimsOf(y)), y, b.fullLike(y, 0)) : y;
 }
 
-/// The number of the bag in which each position stands, [L]; outside of the bags where it stands in none, or does not count.
+/// The number of the bag in which each position stands, [L]; outside of the bags where it stands in
+/// none, or does not count.
 static Value bagNumbers(Builder &b, EmbeddingBagOp op) {
   Value offsets = op.getOffsets(), none = b.full(dimsOf(op.getInput()), b.getI64Type(), 0);
   Value begins =

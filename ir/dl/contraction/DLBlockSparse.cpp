@@ -1,6 +1,6 @@
-//===- DLBlockSparse.cpp - Products with weights whose blocks of zeros are not stored --*- C++ -*-===//
+//===- DLBlockSparse.cpp - Products with weights whose blocks of zeros are not stored ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 

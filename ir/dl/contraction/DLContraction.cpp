@@ -1,6 +1,6 @@
 //===- DLContraction.cpp - Types and loops of matrix products ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/contraction/DLContraction.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -11,7 +11,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Type of the accumulator: f64 for f64, f32 for other floats, the integer type itself (products wrap).
+/// Type of the accumulator: f64 for f64, f32 for other floats, the integer type itself (products
+/// wrap).
 static Type accumulatorType(Type elementType) { return computeType(elementType); }
 
 Value emitProduct(BodyContext &context, ValueRange args, Type elementType) {
@@ -51,7 +52,7 @@ LogicalResult checkBias(std::optional<Location> location, StringRef op, Value bi
   return success();
 }
 
-//===- Products as loops --------------------------------------------------------------------------===//
+//===- Products as loops ----------------------------------------------------------------------===//
 
 ProductLoops ProductLoops::matmul(int64_t xRank, int64_t otherRank) {
   ProductLoops loops;
@@ -126,7 +127,7 @@ static LoopNest productNest(Operation *op, const ProductLoops &loops) {
   return nest;
 }
 
-//===- linear -------------------------------------------------------------------------------------===//
+//===- linear ---------------------------------------------------------------------------------===//
 
 /// x is [..., K], the weight [N, K].
 static ProductLoops linearLoops(int64_t rank) {
@@ -135,7 +136,8 @@ static ProductLoops linearLoops(int64_t rank) {
   return loops;
 }
 
-/// The first of the dims whose product is `features`, for somebody who forgot to flatten them; nullopt where it is none of several.
+/// The first of the dims whose product is `features`, for somebody who forgot to flatten them;
+/// nullopt where it is none of several.
 static std::optional<int64_t> firstToFlatten(ArrayRef<AffineExpr> dims, AffineExpr features) {
   AffineExpr product = dims.back();
   for (int64_t first = static_cast<int64_t>(dims.size()) - 2; first >= 1; --first) {
@@ -181,7 +183,7 @@ LoopNest LinearOp::getLoopNest() {
   return nest;
 }
 
-//===- matmul, contract ---------------------------------------------------------------------------===//
+//===- matmul, contract -----------------------------------------------------------------------===//
 
 static ProductLoops loopsOf(MatmulOp op) {
   return ProductLoops::matmul(typeOf(op.getX()).getRank(), typeOf(op.getOther()).getRank());
@@ -273,8 +275,9 @@ template <typename Op> struct ReadThroughPermute : OpRewritePattern<Op> {
   }
 };
 
-/// A product whose result is permuted, and nothing else, gives its result in that order. So that the result's innermost dim
-/// is a column of the second operand, which the targets pack, the operands may change places.
+/// A product whose result is permuted, and nothing else, gives its result in that order. So that
+/// the result's innermost dim is a column of the second operand, which the targets pack, the
+/// operands may change places.
 template <typename Op> struct GivePermuted : OpRewritePattern<PermuteOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PermuteOp permute, PatternRewriter &rewriter) const override {
@@ -300,8 +303,8 @@ template <typename Op> struct GivePermuted : OpRewritePattern<PermuteOp> {
   }
 };
 
-/// For each of `to` the positions of the dims of `from`, neighbours, that it is the product of; nullopt where `to` is more
-/// than dims of `from` joined.
+/// For each of `to` the positions of the dims of `from`, neighbours, that it is the product of;
+/// nullopt where `to` is more than dims of `from` joined.
 static std::optional<SmallVector<SmallVector<int64_t>>> joinedDims(ArrayRef<AffineExpr> from,
                                                                    ArrayRef<AffineExpr> to) {
   SmallVector<SmallVector<int64_t>> groups(to.size());
@@ -323,8 +326,8 @@ static std::optional<SmallVector<SmallVector<int64_t>>> joinedDims(ArrayRef<Affi
   return groups;
 }
 
-/// A product or an attention whose result has dims joined, then permuted, is permuted first: it takes that in (GivePermuted), and
-/// what remains is a view.
+/// A product or an attention whose result has dims joined, then permuted, is permuted first: it
+/// takes that in (GivePermuted), and what remains is a view.
 struct JoinLast : OpRewritePattern<PermuteOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PermuteOp permute, PatternRewriter &rewriter) const override {
@@ -354,7 +357,7 @@ void ContractOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCo
   patterns.add<ReadThroughPermute<ContractOp>, GivePermuted<ContractOp>, JoinLast>(context);
 }
 
-//===- addmm, outer -------------------------------------------------------------------------------===//
+//===- addmm, outer ---------------------------------------------------------------------------===//
 
 LogicalResult AddmmOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {

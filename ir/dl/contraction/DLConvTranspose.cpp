@@ -1,10 +1,11 @@
-//===- DLConvTranspose.cpp - Transposed convolutions as convolutions -------------------*- C++ -*-===//
+//===- DLConvTranspose.cpp - Transposed convolutions as convolutions ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With stride s, index o of the result is fed through the taps r with r*dilation = o + padding (mod s). Results of one
-// remainder form a convolution over x of ceil(R/s) taps, so that all s of them are the channels of one convolution at the
-// resolution of x; dl.depth_to_space then lays the remainders out side by side. What is done to the weights is done at load.
-//===----------------------------------------------------------------------------------------------===//
+// With stride s, index o of the result is fed through the taps r with r*dilation = o + padding (mod
+// s). Results of one remainder form a convolution over x of ceil(R/s) taps, so that all s of them
+// are the channels of one convolution at the resolution of x; dl.depth_to_space then lays the
+// remainders out side by side. What is done to the weights is done at load.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -105,12 +106,14 @@ static Value reversed(Builder &b, Value x, int64_t dim) {
   return size > 1 ? b.make<CatOp>(parts, dim) : x;
 }
 
-/// [C, K/groups, R, ...] -> [K * strides, C/groups, taps, ...], channels in the order of dl.depth_to_space.
+/// [C, K/groups, R, ...] -> [K * strides, C/groups, taps, ...], channels in the order of
+/// dl.depth_to_space.
 Value Transposed::rearrange(Builder &b, Value w, SmallVectorImpl<int64_t> &taps) const {
   auto dim = [&](int64_t size) { return b.getAffineConstantExpr(size); };
   for (int64_t i = 0; i < spatial(); ++i) {
     int64_t window = windowOf(i);
-    // Taps that lie apart: zeros between them, or left to the convolution where every tap meets every result.
+    // Taps that lie apart: zeros between them, or left to the convolution where every tap meets
+    // every result.
     if (stride[i] > 1 && dilation[i] > 1) {
       Dims dims = dimsOf(w);
       w = b.pad(b.unsqueeze(w, 3 + i), 3 + i, 0, dilation[i] - 1);
@@ -121,7 +124,8 @@ Value Transposed::rearrange(Builder &b, Value w, SmallVectorImpl<int64_t> &taps)
     taps.push_back(llvm::divideCeil(window, stride[i]));
     w = b.pad(w, 2 + i, 0, taps.back() * stride[i] - window);
   }
-  // [g, phases, K/g, C/g, taps...]; of each spatial dim the phases leave the window, one dim at a time.
+  // [g, phases, K/g, C/g, taps...]; of each spatial dim the phases leave the window, one dim at a
+  // time.
   Dims dims = dimsOf(w);
   int64_t channels = *asConstant(dims[0]), perGroup = *asConstant(dims[1]), phases = 1;
   Dims apart = {dim(groups), dim(channels / groups), dim(1), dim(perGroup)};
@@ -221,7 +225,7 @@ SmallVector<Value> ConvTranspose3dOp::decompose(Builder &builder) {
   return {Transposed(getOperationName(), *this).decompose(builder)};
 }
 
-//===- depth_to_space -----------------------------------------------------------------------------===//
+//===- depth_to_space -------------------------------------------------------------------------===//
 
 static int64_t productOf(ArrayRef<int64_t> numbers) {
   int64_t product = 1;

@@ -1,6 +1,6 @@
-//===- DLConvolution.cpp - Types and loops of convolutions -----------------------------*- C++ -*-===//
+//===- DLConvolution.cpp - Types and loops of convolutions --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/contraction/DLContraction.h"
 
 using namespace mlir;
@@ -55,7 +55,8 @@ LogicalResult Convolution::inferSpatial(std::optional<Location> location, unsign
   return success();
 }
 
-/// For an x whose last dim has the channels that the convolution takes, as TensorFlow and image files have it: how to turn it.
+/// For an x whose last dim has the channels that the convolution takes, as TensorFlow and image
+/// files have it: how to turn it.
 static std::string hintForChannelsLast(Value image, AffineExpr groupChannels, int64_t groups) {
   Dims x = getDims(cast<RankedTensorType>(image.getType()));
   if (normalize(groupChannels * groups) != x.back())

@@ -1,6 +1,6 @@
-//===- DLDeform.cpp - Convolution whose taps are shifted one by one --------------------*- C++ -*-===//
+//===- DLDeform.cpp - Convolution whose taps are shifted one by one -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -70,7 +70,7 @@ LogicalResult Shifts::check(std::optional<Location> location) const {
   return success();
 }
 
-//===- deform_patches -----------------------------------------------------------------------------===//
+//===- deform_patches -------------------------------------------------------------------------===//
 
 LogicalResult DeformPatchesOp::inferReturnTypes(MLIRContext *context,
                                                 std::optional<Location> location, Adaptor adaptor,
@@ -135,7 +135,8 @@ static Scalar placeOf(DeformPatchesOp op, BodyContext &context, unsigned axis, V
   return min(max(real(tap) + moved, -1.0), extent);
 }
 
-/// Accesses 2 to 5 read around the tap: bit 1 of their number, counted from there, says below it, bit 0 to its right.
+/// Accesses 2 to 5 read around the tap: bit 1 of their number, counted from there, says below it,
+/// bit 0 to its right.
 Value DeformPatchesOp::emitCoordinate(BodyContext &context, bool, unsigned access, unsigned dim,
                                       ValueRange earlier) {
   OpBuilder &builder = context.builder;
@@ -162,7 +163,7 @@ Value DeformPatchesOp::emitResult(BodyContext &context, ValueRange args, ValueRa
   return (getMask() ? value * number(args[6]) : value).value();
 }
 
-//===- deform_conv2d ------------------------------------------------------------------------------===//
+//===- deform_conv2d --------------------------------------------------------------------------===//
 
 LogicalResult DeformConv2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {

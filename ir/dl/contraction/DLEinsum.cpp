@@ -1,6 +1,6 @@
-//===- DLEinsum.cpp - Sums of products written as an equation --------------------------*- C++ -*-===//
+//===- DLEinsum.cpp - Sums of products written as an equation -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -173,7 +173,7 @@ LogicalResult EinsumOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   return success();
 }
 
-//===- Decomposition ------------------------------------------------------------------------------===//
+//===- Decomposition --------------------------------------------------------------------------===//
 
 namespace {
 /// A tensor whose dims have labels, each once.
@@ -237,8 +237,8 @@ static Value aligned(Builder &b, const Factor &factor, ArrayRef<Label> labels) {
   return b.reshape(b.permute(factor.value, order), dims);
 }
 
-/// The product of two factors, summed over the labels that `keep` refuses; its dims are as `output` has them, where it has
-/// them all.
+/// The product of two factors, summed over the labels that `keep` refuses; its dims are as `output`
+/// has them, where it has them all.
 static Factor multiply(Builder &b, Factor x, Factor other, ArrayRef<Label> output,
                        function_ref<bool(Label)> keep) {
   x = sumOut(b, x, [&](Label label) { return keep(label) || other.has(label); });
@@ -298,7 +298,7 @@ SmallVector<Value> EinsumOp::decompose(Builder &builder) {
   return {builder.permute(product->value, order)};
 }
 
-//===- diagonal -----------------------------------------------------------------------------------===//
+//===- diagonal -------------------------------------------------------------------------------===//
 
 LogicalResult DiagonalOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -1,13 +1,13 @@
-//===- DLLinalg.cpp - Products along a dim, and determinants ---------------------------*- C++ -*-===//
+//===- DLLinalg.cpp - Products along a dim, and determinants ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
 
 namespace dlc::dl {
 
-//===- cumprod ------------------------------------------------------------------------------------===//
+//===- cumprod --------------------------------------------------------------------------------===//
 
 LogicalResult CumprodOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -20,7 +20,8 @@ LogicalResult CumprodOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   return success();
 }
 
-/// Products of 1, 2, 4 ... elements that end at each: a tree of as many steps as the largest size of the dim has bits.
+/// Products of 1, 2, 4 ... elements that end at each: a tree of as many steps as the largest size
+/// of the dim has bits.
 SmallVector<Value> CumprodOp::decompose(Builder &b) {
   Type dtype = typeOf(getY()).getElementType();
   Type compute = isa<FloatType>(dtype) ? computeType(dtype) : dtype;
@@ -42,7 +43,7 @@ SmallVector<Value> CumprodOp::decompose(Builder &b) {
   return {b.cast(y, dtype)};
 }
 
-//===- det ----------------------------------------------------------------------------------------===//
+//===- det ------------------------------------------------------------------------------------===//
 
 /// Each step of the elimination is a dozen ops.
 static constexpr int64_t kLargestMatrix = 64;
@@ -61,12 +62,13 @@ LogicalResult DetOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   return success();
 }
 
-/// From so many matrices on, neighbours in memory are of different matrices: all of these do the same at the same time, while rows
-/// and columns get shorter and shorter.
+/// From so many matrices on, neighbours in memory are of different matrices: all of these do the
+/// same at the same time, while rows and columns get shorter and shorter.
 static constexpr int64_t kManyMatrices = 8;
 
-/// One step: the row with the largest element of the first column gives the pivot and leaves; what remains has a row and a
-/// column less. The determinant is the product of the pivots, negative for each time that another row than the first was it.
+/// One step: the row with the largest element of the first column gives the pivot and leaves; what
+/// remains has a row and a column less. The determinant is the product of the pivots, negative for
+/// each time that another row than the first was it.
 SmallVector<Value> DetOp::decompose(Builder &b) {
   MLIRContext *context = getContext();
   Type dtype = typeOf(getX()).getElementType(), compute = computeType(dtype);
@@ -98,7 +100,8 @@ SmallVector<Value> DetOp::decompose(Builder &b) {
     upright[rows] = size;
     Value isPivot = b.make<EqOp>(b.broadcast(b.reshape(numbers, upright), shaped(size, size)),
                                  b.broadcast(place, shaped(size, size)));
-    // The only one of a sum that is not 0: at places that differ from matrix to matrix nothing is read.
+    // The only one of a sum that is not 0: at places that differ from matrix to matrix nothing is
+    // read.
     Value top = b.make<SumOp>(b.make<WhereOp>(isPivot, m, b.fullLike(m, 0)),
                               ArrayRef<int64_t>{rows}, true, TypeAttr()); // 1 x n
     Value pivot = b.slice(top, columns, 0, 1);

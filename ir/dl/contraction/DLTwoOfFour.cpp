@@ -1,6 +1,6 @@
-//===- DLTwoOfFour.cpp - Matrices of which two of each four neighbours are stored ------*- C++ -*-===//
+//===- DLTwoOfFour.cpp - Matrices of which two of each four neighbours are stored ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
-//===- DLControl.cpp - Branches, loops, and sizes that data say ------------------------*- C++ -*-===//
+//===- DLControl.cpp - Branches, loops, and sizes that data say ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -24,8 +24,8 @@ static bool isReadSymbol(Dim dim, ModuleOp module) {
          cast<SymbolAttr>(list[symbol.getPosition()]).isRead();
 }
 
-/// Whether a value of the type `from` may become one of the type `to`, which says of no dim more than
-/// is known, or a symbol with `read`.
+/// Whether a value of the type `from` may become one of the type `to`, which says of no dim more
+/// than is known, or a symbol with `read`.
 static bool mayBecome(Type from, Type to, ModuleOp module, bool isCheckedLater) {
   auto a = cast<RankedTensorType>(from), b = cast<RankedTensorType>(to);
   if (a.getElementType() != b.getElementType() || a.getRank() != b.getRank())
@@ -52,7 +52,7 @@ bool runsInSegments(ModuleOp module) {
          (symbolsOf(module).size() > kMaxSymbols && countedSymbols(module).none());
 }
 
-//===- read ---------------------------------------------------------------------------------------===//
+//===- read -----------------------------------------------------------------------------------===//
 
 LogicalResult ReadOp::verify() {
   if (!isSingle(getX()))
@@ -64,7 +64,7 @@ LogicalResult ReadOp::verify() {
   return success();
 }
 
-//===- if -----------------------------------------------------------------------------------------===//
+//===- if -------------------------------------------------------------------------------------===//
 
 LogicalResult IfOp::verify() {
   if (!isSingle(getCondition()))
@@ -83,7 +83,7 @@ LogicalResult IfOp::verify() {
   return success();
 }
 
-//===- while --------------------------------------------------------------------------------------===//
+//===- while ----------------------------------------------------------------------------------===//
 
 Value WhileOp::getGoesOn() {
   return getCondition() ? getBodyBlock().getTerminator()->getOperand(0) : Value();

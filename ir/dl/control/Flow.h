@@ -1,4 +1,4 @@
-//===- Flow.h - Models whose data decide what runs --------------------------------------*- C++ -*-===//
+//===- Flow.h - Models whose data decide what runs ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_FLOW_H
 #define DLC_IR_DL_FLOW_H

@@ -1,6 +1,6 @@
-//===- NamedSymbols.cpp - Symbols that ops name, and steps that give them ----------------*- C++ -*-===//
+//===- NamedSymbols.cpp - Symbols that ops name, and steps that give them -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/control/NamedSymbols.h"
 
 #include "ir/dl/base/DerivedSize.h"

@@ -1,4 +1,4 @@
-//===- NamedSymbols.h - Symbols that ops name, and steps that give them ------------------*- C++ -*-===//
+//===- NamedSymbols.h - Symbols that ops name, and steps that give them -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_NAMEDSYMBOLS_H
 #define DLC_IR_DL_NAMEDSYMBOLS_H

@@ -1,6 +1,6 @@
-//===- DLCounted.cpp - Ops whose results are as large as the data say ------------------*- C++ -*-===//
+//===- DLCounted.cpp - Ops whose results are as large as the data say ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
@@ -29,7 +29,8 @@ static Value numbers(Builder &b, ArrayRef<AffineExpr> dims, int64_t dim, Type dt
   return b.broadcast(b.reshape(along, held), dims);
 }
 
-/// In which positions and numbers of the elements of the row `x` are computed: half of the memory where that does.
+/// In which positions and numbers of the elements of the row `x` are computed: half of the memory
+/// where that does.
 static Type positionType(Builder &b, Value x) {
   Region *region = x.getParentRegion();
   auto module = region ? region->getParentOfType<ModuleOp>() : ModuleOp();
@@ -43,8 +44,9 @@ namespace {
 struct Chosen {
   Value mask;
   Value upTo; // for each element, how many are chosen up to and with it
-  Value
-      places; // for each element, where it goes among the chosen ones; of the others, where the next chosen one goes
+  // For each element, where it goes among the chosen ones; of the others, where the next chosen one
+  // goes
+  Value places;
   Value count; // i64[]
 };
 } // namespace
@@ -74,14 +76,14 @@ static Value put(Builder &b, Value x, Value places) {
                            StringAttr());
 }
 
-/// The chosen slices of `x`, then zeros. The others are written as zeros where a chosen one follows, or none does: no step
-/// depends on the data.
+/// The chosen slices of `x`, then zeros. The others are written as zeros where a chosen one
+/// follows, or none does: no step depends on the data.
 static Value compact(Builder &b, Value x, const Chosen &chosen) {
   Value mask = alongSlices(b, chosen.mask, x);
   return put(b, b.make<WhereOp>(mask, x, b.fullLike(x, 0)), chosen.places);
 }
 
-//===- trim ---------------------------------------------------------------------------------------===//
+//===- trim -----------------------------------------------------------------------------------===//
 
 LogicalResult TrimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -101,7 +103,7 @@ LoopNest TrimOp::getLoopNest() {
   return moveNest(*this, loopsOf(getContext(), 0, typeOf(getX()).getRank()));
 }
 
-//===- nonzero ------------------------------------------------------------------------------------===//
+//===- nonzero --------------------------------------------------------------------------------===//
 
 LogicalResult NonzeroOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -143,7 +145,7 @@ SmallVector<Value> NonzeroOp::decompose(Builder &b) {
   return {b.make<StackOp>(indices, uint64_t(1)), chosen.count};
 }
 
-//===- masked_select ------------------------------------------------------------------------------===//
+//===- masked_select --------------------------------------------------------------------------===//
 
 LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
                                                std::optional<Location> location, Adaptor adaptor,
@@ -165,7 +167,7 @@ SmallVector<Value> MaskedSelectOp::decompose(Builder &b) {
   return {compact(b, flat(b, b.broadcast(getX(), dims)), chosen), chosen.count};
 }
 
-//===- unique -------------------------------------------------------------------------------------===//
+//===- unique ---------------------------------------------------------------------------------===//
 
 LogicalResult UniqueOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -215,16 +217,17 @@ struct Groups {
 };
 } // namespace
 
-/// For each element of the row `x` the number of the first one that equals it, and in `sorted` where its value stands among
-/// the values in ascending order.
+/// For each element of the row `x` the number of the first one that equals it, and in `sorted`
+/// where its value stands among the values in ascending order.
 static Value firstEqual(Builder &b, Value x, Value &sorted) {
   Groups groups(b, x);
   sorted = put(b, groups.numbers, groups.from);
   return b.make<GatherOp>(compact(b, groups.from, groups.firsts), sorted, kFirst);
 }
 
-/// The same for the rows of a matrix, the order being that of their first elements that differ. NaN equals nothing, but does not
-/// decide the order against another NaN; where nothing does, the first row comes first.
+/// The same for the rows of a matrix, the order being that of their first elements that differ. NaN
+/// equals nothing, but does not decide the order against another NaN; where nothing does, the first
+/// row comes first.
 static Value firstEqualRow(Builder &b, Value x, Value &sorted) {
   Dims dims = dimsOf(x), square = {dims[0], dims[0]}, cube = {dims[0], dims[0], dims[1]};
   Type i64 = b.getI64Type();
@@ -270,7 +273,8 @@ static Value countsOf(Builder &b, Value numbers) {
   return b.make<ScatterAddOp>(none, kFirst, numbers, b.fullLike(none, 1));
 }
 
-/// What dl.unique gives for the elements of the row `x` in ascending order. `keys` are x, or numbers that stand for them.
+/// What dl.unique gives for the elements of the row `x` in ascending order. `keys` are x, or
+/// numbers that stand for them.
 static SmallVector<Value> uniqueSorted(Builder &b, Value x, Value keys) {
   Groups groups(b, keys);
   Value values = keys == x ? groups.values : b.make<GatherOp>(x, groups.from, kFirst);

@@ -1,6 +1,6 @@
-//===- DLActivation.cpp - Types and loops of activations -------------------------------*- C++ -*-===//
+//===- DLActivation.cpp - Types and loops of activations ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ LogicalResult SoftshrinkOp::verify() {
   return success();
 }
 
-//===- prelu --------------------------------------------------------------------------------------===//
+//===- prelu ----------------------------------------------------------------------------------===//
 
 LogicalResult PreluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -55,7 +55,7 @@ Value PreluOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
   return select(x > 0.0, x, weight * x).value();
 }
 
-//===- glu ----------------------------------------------------------------------------------------===//
+//===- glu ------------------------------------------------------------------------------------===//
 
 LogicalResult GluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {

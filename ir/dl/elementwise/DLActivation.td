@@ -1,4 +1,4 @@
-//===- DLActivation.td - Activation functions ---------------------------------------------------===//
+//===- DLActivation.td - Activation functions -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLACTIVATION_TD
 #define DLC_IR_DL_DLACTIVATION_TD
@@ -16,7 +16,8 @@ def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, [{
     ```
   }];
 }
-def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x, bool inplace=False)", DL_NumberTensor, "max(x, 0.0)"> {
+def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x, bool inplace=False)", DL_NumberTensor,
+                           "max(x, 0.0)"> {
   let summary = "Rectifier, max(x, 0)";
   let onnx = "Relu(x)";
   let description = [{
@@ -46,7 +47,8 @@ def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
   let hasVerifier = 1;
 }
-def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x, bool inplace=False)", DL_FloatTensor, "x / (1.0 + exp(-x))"> {
+def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x, bool inplace=False)", DL_FloatTensor,
+                           "x / (1.0 + exp(-x))"> {
   let summary = "Sigmoid linear unit, x * sigmoid(x)";
   let description = [{
     Also known as swish. NaN at -inf. PyTorch: `torch.nn.functional.silu`.
@@ -55,7 +57,8 @@ def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x, bool inplace=False)", DL_Floa
     ```
   }];
 }
-def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x, bool inplace=False)", DL_NumberTensor, "min(max(x, 0.0), 6.0)"> {
+def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x, bool inplace=False)", DL_NumberTensor,
+                            "min(max(x, 0.0), 6.0)"> {
   let summary = "Rectifier bounded by 6";
   let description = [{
     PyTorch: `torch.nn.functional.relu6`.
@@ -64,7 +67,8 @@ def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x, bool inplace=False)", DL_N
     ```
   }];
 }
-def DL_LeakyReluOp : DL_UnaryOp<"leaky_relu", "leaky_relu(Tensor x, float negative_slope=0.01, bool inplace=False)",
+def DL_LeakyReluOp : DL_UnaryOp<"leaky_relu",
+    "leaky_relu(Tensor x, float negative_slope=0.01, bool inplace=False)",
     DL_FloatTensor, "select(x > 0.0, x, x * getNegativeSlope().convertToDouble())"> {
   let summary = "Rectifier with a slope below 0";
   let onnx = "LeakyRelu(x, negative_slope=alpha)";
@@ -92,7 +96,8 @@ def DL_MishOp : DL_UnaryOp<"mish", "mish(Tensor x, bool inplace=False)",
     ```
   }];
 }
-def DL_SoftsignOp : DL_UnaryOp<"softsign", "softsign(Tensor x)", DL_FloatTensor, "x / (1.0 + abs(x))"> {
+def DL_SoftsignOp : DL_UnaryOp<"softsign", "softsign(Tensor x)", DL_FloatTensor,
+                               "x / (1.0 + abs(x))"> {
   let summary = "x / (1 + |x|)";
   let onnx = "Softsign(x)";
   let description = [{
@@ -123,7 +128,8 @@ def DL_HardsigmoidOp : DL_UnaryOp<"hardsigmoid", "hardsigmoid(Tensor x, bool inp
     ```
   }];
 }
-def DL_HardtanhOp : DL_UnaryOp<"hardtanh", "hardtanh(Tensor x, float min_val=-1.0, float max_val=1.0, bool inplace=False)",
+def DL_HardtanhOp : DL_UnaryOp<"hardtanh",
+    "hardtanh(Tensor x, float min_val=-1.0, float max_val=1.0, bool inplace=False)",
     DL_NumberTensor, [{
     [&] {
       double low = getMinVal().convertToDouble(), high = getMaxVal().convertToDouble();
@@ -133,9 +139,11 @@ def DL_HardtanhOp : DL_UnaryOp<"hardtanh", "hardtanh(Tensor x, float min_val=-1.
     }() }]> {
   let summary = "The nearest value between two numbers";
   let description = [{
-    min(max(x, min_val), max_val). For integers the bounds lose their fractions. PyTorch: `torch.nn.functional.hardtanh`.
+    min(max(x, min_val), max_val). For integers the bounds lose their fractions. PyTorch:
+    `torch.nn.functional.hardtanh`.
     ```mlir
-    %y = dl.hardtanh %x {max_val = 1.0 : f64, min_val = -1.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.hardtanh %x {max_val = 1.0 : f64, min_val = -1.0 : f64} : (tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_NumberTensor:$x,
@@ -145,7 +153,8 @@ def DL_SoftshrinkOp : DL_UnaryOp<"softshrink", "softshrink(Tensor x, float lambd
     DL_FloatTensor, [{
     [&] {
       double lambd = getLambd().convertToDouble();
-      return select(x > lambd, x - lambd, select(x < -lambd, x + lambd, select(isNan(x), x, x.constant(0.0))));
+      return select(x > lambd, x - lambd, select(x < -lambd, x + lambd,
+                                                    select(isNan(x), x, x.constant(0.0))));
     }() }]> {
   let summary = "x moved towards 0 by lambd, at most to 0";
   let description = [{
@@ -168,14 +177,16 @@ def DL_HardshrinkOp : DL_UnaryOp<"hardshrink", "hardshrink(Tensor x, float lambd
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$lambd);
 }
-def DL_ThresholdOp : DL_NumbersOp<"threshold", "threshold(Tensor x, float threshold, float value, bool inplace=False)",
+def DL_ThresholdOp : DL_NumbersOp<"threshold",
+    "threshold(Tensor x, float threshold, float value, bool inplace=False)",
     DL_NumberTensor, "select(x <= getThreshold().convertToDouble(), getValue().convertToDouble(), x)",
     "adaptor.getThreshold(), adaptor.getValue()"> {
   let summary = "x above a threshold, else a number";
   let description = [{
     PyTorch: `torch.nn.functional.threshold`.
     ```mlir
-    %y = dl.threshold %x {threshold = 0.1 : f64, value = 20.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.threshold %x {threshold = 0.1 : f64, value = 20.0 : f64} : (tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_NumberTensor:$x, F64Attr:$threshold, F64Attr:$value);
@@ -184,7 +195,8 @@ def DL_PreluOp : DL_LoopOp<"prelu", "prelu(Tensor x, Tensor weight)", ["emitResu
   let precision = "follow";
   let summary = "Rectifier with learned slopes below 0";
   let description = [{
-    x above 0, else weight x; weight has one element, or one for each index of dim 1. PyTorch: `torch.nn.functional.prelu`.
+    x above 0, else weight x; weight has one element, or one for each index of dim 1. PyTorch:
+    `torch.nn.functional.prelu`.
     ```mlir
     %y = dl.prelu %x, %w : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
@@ -242,18 +254,21 @@ def DL_CeluOp : DL_UnaryOp<"celu", "celu(Tensor x, float alpha=1.0, bool inplace
   }];
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
 }
-def DL_SoftplusOp : DL_UnaryOp<"softplus", "softplus(Tensor x, float beta=1.0, float threshold=20.0)",
+def DL_SoftplusOp : DL_UnaryOp<"softplus",
+                               "softplus(Tensor x, float beta=1.0, float threshold=20.0)",
     DL_FloatTensor, [{
     [&] {
       Scalar z = x * getBeta().convertToDouble();
-      return select(z > getThreshold().convertToDouble(), x, log1p(exp(z)) / getBeta().convertToDouble());
+      return select(z > getThreshold().convertToDouble(), x,
+      log1p(exp(z)) / getBeta().convertToDouble());
     }() }]> {
   let summary = "log(1 + exp(beta x)) / beta";
   let onnx = "Softplus(x)";
   let description = [{
     x itself where beta x is above the threshold. PyTorch: `torch.nn.functional.softplus`.
     ```mlir
-    %y = dl.softplus %x {beta = 1.0 : f64, threshold = 20.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.softplus %x {beta = 1.0 : f64, threshold = 20.0 : f64} : (tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_FloatTensor:$x,
@@ -270,7 +285,8 @@ def DL_LogSigmoidOp : DL_UnaryOp<"logsigmoid", "logsigmoid(Tensor x)",
     ```
   }];
 }
-def DL_TanhshrinkOp : DL_UnaryOp<"tanhshrink", "tanhshrink(Tensor x)", DL_FloatTensor, "x - tanh(x)"> {
+def DL_TanhshrinkOp : DL_UnaryOp<"tanhshrink", "tanhshrink(Tensor x)", DL_FloatTensor,
+                                 "x - tanh(x)"> {
   let summary = "x - tanh(x)";
   let description = [{
     Exact to a few units in the last place of x. PyTorch: `torch.nn.functional.tanhshrink`.

@@ -1,4 +1,4 @@
-//===- DLCompare.td - Comparisons, truth, bits and choices at each index ------------------------===//
+//===- DLCompare.td - Comparisons, truth, bits and choices at each index ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLCOMPARE_TD
 #define DLC_IR_DL_DLCOMPARE_TD
@@ -126,7 +126,8 @@ def DL_IsNanOp : DL_PredicateOp<"isnan", DL_FloatTensor, "isNan(x)"> {
     ```
   }];
 }
-def DL_IsInfOp : DL_PredicateOp<"isinf", DL_FloatTensor, "abs(x) == std::numeric_limits<double>::infinity()"> {
+def DL_IsInfOp : DL_PredicateOp<"isinf", DL_FloatTensor,
+                                "abs(x) == std::numeric_limits<double>::infinity()"> {
   let summary = "Is infinite, of either sign";
   let description = [{
     A bool. PyTorch: `torch.isinf`.
@@ -135,7 +136,8 @@ def DL_IsInfOp : DL_PredicateOp<"isinf", DL_FloatTensor, "abs(x) == std::numeric
     ```
   }];
 }
-def DL_IsFiniteOp : DL_PredicateOp<"isfinite", DL_FloatTensor, "abs(x) < std::numeric_limits<double>::infinity()"> {
+def DL_IsFiniteOp : DL_PredicateOp<"isfinite", DL_FloatTensor,
+                                   "abs(x) < std::numeric_limits<double>::infinity()"> {
   let summary = "Is neither infinite nor NaN";
   let description = [{
     A bool. PyTorch: `torch.isfinite`.
@@ -144,7 +146,8 @@ def DL_IsFiniteOp : DL_PredicateOp<"isfinite", DL_FloatTensor, "abs(x) < std::nu
     ```
   }];
 }
-def DL_BitwiseAndOp : DL_BinaryOp<"bitwise_and", "bitwise_and(Tensor x, Tensor other)", DL_BitsTensor, "x & other", [Commutative]> {
+def DL_BitwiseAndOp : DL_BinaryOp<"bitwise_and", "bitwise_and(Tensor x, Tensor other)",
+                                  DL_BitsTensor, "x & other", [Commutative]> {
   let summary = "Bits set in both";
   let onnx = "BitwiseAnd(x, other)";
   let description = [{
@@ -154,7 +157,8 @@ def DL_BitwiseAndOp : DL_BinaryOp<"bitwise_and", "bitwise_and(Tensor x, Tensor o
     ```
   }];
 }
-def DL_BitwiseOrOp : DL_BinaryOp<"bitwise_or", "bitwise_or(Tensor x, Tensor other)", DL_BitsTensor, "x | other", [Commutative]> {
+def DL_BitwiseOrOp : DL_BinaryOp<"bitwise_or", "bitwise_or(Tensor x, Tensor other)", DL_BitsTensor,
+                                 "x | other", [Commutative]> {
   let summary = "Bits set in either";
   let onnx = "BitwiseOr(x, other)";
   let description = [{
@@ -164,7 +168,8 @@ def DL_BitwiseOrOp : DL_BinaryOp<"bitwise_or", "bitwise_or(Tensor x, Tensor othe
     ```
   }];
 }
-def DL_BitwiseXorOp : DL_BinaryOp<"bitwise_xor", "bitwise_xor(Tensor x, Tensor other)", DL_BitsTensor, "x ^ other", [Commutative]> {
+def DL_BitwiseXorOp : DL_BinaryOp<"bitwise_xor", "bitwise_xor(Tensor x, Tensor other)",
+                                  DL_BitsTensor, "x ^ other", [Commutative]> {
   let summary = "Bits set in just one";
   let onnx = "BitwiseXor(x, other)";
   let description = [{
@@ -174,7 +179,8 @@ def DL_BitwiseXorOp : DL_BinaryOp<"bitwise_xor", "bitwise_xor(Tensor x, Tensor o
     ```
   }];
 }
-def DL_BitwiseNotOp : DL_UnaryOp<"bitwise_not", "bitwise_not(Tensor x)", DL_BitsTensor, "x ^ x.allOnes()"> {
+def DL_BitwiseNotOp : DL_UnaryOp<"bitwise_not", "bitwise_not(Tensor x)", DL_BitsTensor,
+                                 "x ^ x.allOnes()"> {
   let summary = "Bits that are not set";
   let onnx = "BitwiseNot(x)";
   let description = [{
@@ -201,9 +207,11 @@ def DL_MaskedFillOp : DL_ElementwiseOp<"masked_fill",
     "select(mask, x.constant(getValue().convertToDouble()), x)", [], "inferFilled"> {
   let summary = "A number where a mask is true";
   let description = [{
-    x elsewhere; x and mask are broadcast. An integer type takes the nearest number that it has. PyTorch: `torch.masked_fill`.
+    x elsewhere; x and mask are broadcast. An integer type takes the nearest number that it has.
+    PyTorch: `torch.masked_fill`.
     ```mlir
-    %y = dl.masked_fill %x, %mask {value = 0.0 : f64} : (tensor<4x8xf32>, tensor<4x8xi1>) -> tensor<4x8xf32>
+    %y = dl.masked_fill %x, %mask {value = 0.0 : f64} : (tensor<4x8xf32>, tensor<4x8xi1>) ->
+        tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_Tensor:$x, DL_BoolTensor:$mask, F64Attr:$value);

@@ -1,6 +1,6 @@
-//===- DLElementwise.cpp - Types and folds of elementwise ops --------------------------*- C++ -*-===//
+//===- DLElementwise.cpp - Types and folds of elementwise ops -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,4 @@
-//===- DLElementwise.td - Arithmetic and functions at each index -------------------------------===//
+//===- DLElementwise.td - Arithmetic and functions at each index ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The body of a record is all that dlc knows about what the op computes: see ir/scalar/Scalar.h.
@@ -7,7 +7,8 @@
 
 include "ir/dl/elementwise/DLElementwiseBase.td"
 
-def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x + other", [Commutative]> {
+def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x + other",
+                           [Commutative]> {
   let summary = "Sum";
   let onnx = "Add(x, other)";
   let description = [{
@@ -17,7 +18,8 @@ def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x +
     ```
   }];
 }
-def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)\nsubtract(Tensor x, Tensor other)", DL_NumberTensor, "x - other"> {
+def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)\nsubtract(Tensor x, Tensor other)",
+                           DL_NumberTensor, "x - other"> {
   let summary = "Difference";
   let onnx = "Sub(x, other)";
   let description = [{
@@ -29,7 +31,8 @@ def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)\nsubtract(Tensor 
 }
 /// x and a multiple of other: `operation` joins them.
 class DL_ScaledOp<string mnemonic, string torchSchema, string operation>
-    : DL_BinaryOp<mnemonic, torchSchema, DL_NumberTensor, "x " # operation # " other * getAlpha().convertToDouble()"> {
+    : DL_BinaryOp<mnemonic, torchSchema, DL_NumberTensor,
+                  "x " # operation # " other * getAlpha().convertToDouble()"> {
   let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$other, F64Attr:$alpha);
   let inferDefinition = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
@@ -45,20 +48,24 @@ def DL_AddScaledOp : DL_ScaledOp<"add_scaled", "add(Tensor x, Tensor other, floa
   let description = [{
     Integers wrap, and need a whole alpha. PyTorch: `torch.add` with alpha.
     ```mlir
-    %y = dl.add_scaled %a, %b {alpha = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.add_scaled %a, %b {alpha = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
 }
-def DL_SubScaledOp : DL_ScaledOp<"sub_scaled", "sub(Tensor x, Tensor other, float alpha)\nsubtract(Tensor x, Tensor other, float alpha)", "-"> {
+def DL_SubScaledOp : DL_ScaledOp<"sub_scaled",
+                                 "sub(Tensor x, Tensor other, float alpha)\nsubtract(Tensor x, Tensor other, float alpha)", "-"> {
   let summary = "x - alpha * other";
   let description = [{
     Integers wrap, and need a whole alpha. PyTorch: `torch.sub` with alpha.
     ```mlir
-    %y = dl.sub_scaled %a, %b {alpha = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.sub_scaled %a, %b {alpha = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
 }
-def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)\nmultiply(Tensor x, Tensor other)", DL_Tensor, "x * other", [Commutative]> {
+def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)\nmultiply(Tensor x, Tensor other)",
+                           DL_Tensor, "x * other", [Commutative]> {
   let summary = "Product";
   let onnx = "Mul(x, other)";
   let description = [{
@@ -68,7 +75,8 @@ def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)\nmultiply(Tensor 
     ```
   }];
 }
-def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)\ndivide(Tensor x, Tensor other, None rounding_mode=None)\ntrue_divide(Tensor x, Tensor other)", DL_FloatTensor, "x / other"> {
+def DL_DivOp : DL_BinaryOp<"div",
+                           "div(Tensor x, Tensor other, None rounding_mode=None)\ndivide(Tensor x, Tensor other, None rounding_mode=None)\ntrue_divide(Tensor x, Tensor other)", DL_FloatTensor, "x / other"> {
   let precision = "wide";
   let summary = "True quotient";
   let description = [{
@@ -78,7 +86,8 @@ def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mod
     ```
   }];
 }
-def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(Tensor x, Tensor other)\nclamp_min(Tensor x, Tensor min)\nclamp(Tensor x, Tensor min, None max=None)\nclip(Tensor x, Tensor min, None max=None)",
+def DL_MaximumOp : DL_BinaryOp<"maximum",
+    "maximum(Tensor x, Tensor other)\nmax(Tensor x, Tensor other)\nclamp_min(Tensor x, Tensor min)\nclamp(Tensor x, Tensor min, None max=None)\nclip(Tensor x, Tensor min, None max=None)",
                                DL_Tensor, "max(x, other)", [Commutative]> {
   let summary = "Larger of two values";
   let description = [{
@@ -88,7 +97,8 @@ def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(
     ```
   }];
 }
-def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(Tensor x, Tensor other)\nclamp_max(Tensor x, Tensor max)\nclamp(Tensor x, None min=None, Tensor max)\nclip(Tensor x, None min=None, Tensor max)",
+def DL_MinimumOp : DL_BinaryOp<"minimum",
+    "minimum(Tensor x, Tensor other)\nmin(Tensor x, Tensor other)\nclamp_max(Tensor x, Tensor max)\nclamp(Tensor x, None min=None, Tensor max)\nclip(Tensor x, None min=None, Tensor max)",
                                DL_Tensor, "min(x, other)", [Commutative]> {
   let summary = "Smaller of two values";
   let description = [{
@@ -118,7 +128,8 @@ def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)\nabsolute(Tensor x)", DL_NumberT
     ```
   }];
 }
-def DL_SignOp : DL_UnaryOp<"sign", "sign(Tensor x)", DL_NumberTensor, "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x.constant(0.0)))"> {
+def DL_SignOp : DL_UnaryOp<"sign", "sign(Tensor x)", DL_NumberTensor,
+                           "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x.constant(0.0)))"> {
   let summary = "1, 0 or -1, as the sign of x";
   let onnx = "Sign(x)";
   let description = [{
@@ -150,7 +161,8 @@ def DL_CeilOp : DL_UnaryOp<"ceil", "ceil(Tensor x)", DL_NumberTensor, "ceil(x)">
     ```
   }];
 }
-def DL_TruncOp : DL_UnaryOp<"trunc", "trunc(Tensor x)\nfix(Tensor x)", DL_NumberTensor, "trunc(x)"> {
+def DL_TruncOp : DL_UnaryOp<"trunc", "trunc(Tensor x)\nfix(Tensor x)", DL_NumberTensor,
+                            "trunc(x)"> {
   let precision = "wide";
   let summary = "x without its fraction";
   let description = [{
@@ -203,7 +215,8 @@ def DL_SquareOp : DL_UnaryOp<"square", "square(Tensor x)", DL_NumberTensor, "x *
   }];
 }
 def DL_LogAddExpOp : DL_BinaryOp<"logaddexp", "logaddexp(Tensor x, Tensor other)", DL_FloatTensor, [{
-    select(x == other, x + 0.69314718055994530942, max(x, other) + log1p(exp(-abs(x - other)))) }], [Commutative]> {
+    select(x == other, x + 0.69314718055994530942,
+           max(x, other) + log1p(exp(-abs(x - other)))) }], [Commutative]> {
   let precision = "wide";
   let summary = "Logarithm of the sum of two exponentials";
   let description = [{
@@ -213,7 +226,8 @@ def DL_LogAddExpOp : DL_BinaryOp<"logaddexp", "logaddexp(Tensor x, Tensor other)
     ```
   }];
 }
-def DL_NanToNumOp : DL_UnaryOp<"nan_to_num", "nan_to_num(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None)",
+def DL_NanToNumOp : DL_UnaryOp<"nan_to_num",
+    "nan_to_num(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None)",
     DL_Tensor, [{
     [&] {
       auto dtype = ::llvm::dyn_cast<::mlir::FloatType>(::mlir::getElementTypeOrSelf(getX()));
@@ -229,12 +243,14 @@ def DL_NanToNumOp : DL_UnaryOp<"nan_to_num", "nan_to_num(Tensor x, float nan=0.0
     }() }]> {
   let summary = "x with numbers in place of NaN and infinities";
   let description = [{
-    Infinities become the largest numbers of the dtype where none are given. Integers and bools stay as they are. PyTorch: `torch.nan_to_num`.
+    Infinities become the largest numbers of the dtype where none are given. Integers and bools stay
+    as they are. PyTorch: `torch.nan_to_num`.
     ```mlir
     %y = dl.nan_to_num %x {nan = 0.5 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<F64Attr, "0.0">:$nan, OptionalAttr<F64Attr>:$posinf,
+  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<F64Attr, "0.0">:$nan,
+                       OptionalAttr<F64Attr>:$posinf,
       OptionalAttr<F64Attr>:$neginf);
 }
 def DL_ClampOp : DL_NumbersOp<"clamp",
@@ -253,13 +269,16 @@ def DL_ClampOp : DL_NumbersOp<"clamp",
   }];
   let arguments = (ins DL_NumberTensor:$x, OptionalAttr<F64Attr>:$min, OptionalAttr<F64Attr>:$max);
 }
-def DL_ClampTensorOp : DL_TernaryOp<"clamp_tensor", "clamp(Tensor x, Tensor min, Tensor max)\nclip(Tensor x, Tensor min, Tensor max)",
+def DL_ClampTensorOp : DL_TernaryOp<"clamp_tensor",
+    "clamp(Tensor x, Tensor min, Tensor max)\nclip(Tensor x, Tensor min, Tensor max)",
     DL_NumberTensor, ["x", "low", "high"], "min(max(x, low), high)"> {
   let summary = "The nearest value between two others";
   let description = [{
-    min(max(x, low), high): `high` where it lies below `low`. NaN in any gives NaN. PyTorch: `torch.clamp` between tensors.
+    min(max(x, low), high): `high` where it lies below `low`. NaN in any gives NaN. PyTorch:
+    `torch.clamp` between tensors.
     ```mlir
-    %y = dl.clamp_tensor %a, %b, %c : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.clamp_tensor %a, %b, %c : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$low, DL_NumberTensor:$high);
@@ -276,20 +295,23 @@ def DL_LerpOp : DL_TernaryOp<"lerp", "lerp(Tensor x, Tensor end, Tensor weight)"
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$end, DL_FloatTensor:$weight);
 }
-def DL_AddcmulOp : DL_TernaryOp<"addcmul", "addcmul(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
+def DL_AddcmulOp : DL_TernaryOp<"addcmul",
+                                "addcmul(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
     DL_NumberTensor, ["x", "tensor1", "tensor2"],
     "x + getValue().convertToDouble() * tensor1 * tensor2"> {
   let summary = "x + value * tensor1 * tensor2";
   let description = [{
     PyTorch: `torch.addcmul`.
     ```mlir
-    %y = dl.addcmul %a, %b, %c {value = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.addcmul %a, %b, %c {value = 0.5 : f64} :
+        (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$tensor1, DL_NumberTensor:$tensor2,
       DefaultValuedAttr<F64Attr, "1.0">:$value);
 }
-def DL_AddcdivOp : DL_TernaryOp<"addcdiv", "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
+def DL_AddcdivOp : DL_TernaryOp<"addcdiv",
+                                "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
     DL_FloatTensor, ["x", "tensor1", "tensor2"],
     "x + getValue().convertToDouble() * tensor1 / tensor2"> {
   let precision = "wide";
@@ -297,7 +319,8 @@ def DL_AddcdivOp : DL_TernaryOp<"addcdiv", "addcdiv(Tensor x, Tensor tensor1, Te
   let description = [{
     PyTorch: `torch.addcdiv`.
     ```mlir
-    %y = dl.addcdiv %a, %b, %c {value = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.addcdiv %a, %b, %c {value = 0.5 : f64} :
+        (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$tensor1, DL_FloatTensor:$tensor2,
@@ -308,9 +331,9 @@ def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(T
   let precision = "wide";
   let summary = "Conversion to another dtype";
   let description = [{
-    Rounds to nearest even between floats, truncates from float to integer, compares with zero to bool. Beyond the range
-    of an integer type, where PyTorch leaves it open, floats give its nearest number, NaN gives 0.
-    PyTorch: `Tensor.to(dtype)`.
+    Rounds to nearest even between floats, truncates from float to integer, compares with zero to
+    bool. Beyond the range of an integer type, where PyTorch leaves it open, floats give its nearest
+    number, NaN gives 0. PyTorch: `Tensor.to(dtype)`.
     ```mlir
     %y = dl.cast %x {dtype = f16} : (tensor<4x8xf32>) -> tensor<4x8xf16>
     ```
@@ -334,8 +357,8 @@ def DL_BitcastOp : DL_ElementwiseOp<"bitcast", "bitcast(Tensor x, ScalarType dty
   let precision = "wide";
   let summary = "The bits of each element as another dtype of the same size";
   let description = [{
-    The bits of a NaN too. A bool is a byte, 0 or 1; of a byte that becomes one, all but 0 is true. PyTorch: `Tensor.view(dtype)`, for
-    dtypes of one size.
+    The bits of a NaN too. A bool is a byte, 0 or 1; of a byte that becomes one, all but 0 is true.
+    PyTorch: `Tensor.view(dtype)`, for dtypes of one size.
     ```mlir
     %y = dl.bitcast %x {dtype = i32} : (tensor<4x8xf32>) -> tensor<4x8xi32>
     ```
@@ -347,7 +370,8 @@ def DL_BitcastOp : DL_ElementwiseOp<"bitcast", "bitcast(Tensor x, ScalarType dty
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::inferBitcast(getOperationName(), location, adaptor.getX(), adaptor.getDtype(), types);
+      return ::dlc::dl::inferBitcast(getOperationName(), location, adaptor.getX(),
+                                     adaptor.getDtype(), types);
     }
   }];
   let hasFolder = 1;

@@ -1,4 +1,4 @@
-//===- DLElementwiseBase.td - Classes of the elementwise families ------------------------------===//
+//===- DLElementwiseBase.td - Classes of the elementwise families -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The body of a record is all that dlc knows about what the op computes: see ir/scalar/Scalar.h.
@@ -7,7 +7,8 @@
 
 include "ir/dl/base/DLBase.td"
 
-/// `inference` is the function that infers the result type: inferElementwise, inferPredicate or inferChoice.
+/// `inference` is the function that infers the result type: inferElementwise, inferPredicate or
+/// inferChoice.
 class DL_ElementwiseOp<string mnemonic, string torchSchema, code body, list<Trait> traits,
                        string inference = "inferElementwise">
     : DL_LoopOp<mnemonic, torchSchema, ["emitResult"],
@@ -16,9 +17,11 @@ class DL_ElementwiseOp<string mnemonic, string torchSchema, code body, list<Trai
   let precision = "follow";
   string inferDefinition = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, [[maybe_unused]] Adaptor adaptor,
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location,
+        [[maybe_unused]] Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::}] # inference # [{(getOperationName(), location, adaptor.getOperands(), types);
+      return ::dlc::dl::}] # inference # [{(getOperationName(), location, adaptor.getOperands(),
+      types);
     }
   }];
   let extraClassDefinition = compatibleDefinition # inferDefinition # [{
@@ -44,7 +47,8 @@ class DL_UnaryOp<string mnemonic, string torchSchema, Type type, code body, list
   let scalars = "Scalar x(builder, loc, args[0], ::dlc::dl::kindOf(getX()));";
 }
 
-class DL_BinaryOp<string mnemonic, string torchSchema, Type type, code body, list<Trait> traits = [],
+class DL_BinaryOp<string mnemonic, string torchSchema, Type type, code body,
+                  list<Trait> traits = [],
                   string inference = "inferElementwise">
     : DL_ElementwiseOp<mnemonic, torchSchema, body, traits, inference> {
   let arguments = (ins type:$x, type:$other);
@@ -64,8 +68,9 @@ class DL_TernaryOp<string mnemonic, string torchSchema, Type type, list<string> 
       # "Scalar " # names[1] # "(builder, loc, args[1], ::dlc::dl::kindOf(getOperand(1)));\n"
       # "Scalar " # names[2] # "(builder, loc, args[2], ::dlc::dl::kindOf(getOperand(2)));\n";
 }
-/// An elementwise op with number attributes that follow the dtype of an integer tensor: fractions are refused, and the
-/// language casts the tensor instead. `numbers` is an expression on `adaptor` that lists them.
+/// An elementwise op with number attributes that follow the dtype of an integer tensor: fractions
+/// are refused, and the language casts the tensor instead. `numbers` is an expression on `adaptor`
+/// that lists them.
 class DL_NumbersOp<string mnemonic, string torchSchema, Type type, code body, string numbers>
     : DL_UnaryOp<mnemonic, torchSchema, type, body> {
   let inferDefinition = [{

@@ -1,4 +1,4 @@
-//===- DLMath.td - Powers, logarithms, angles and remainders at each index ----------------------===//
+//===- DLMath.td - Powers, logarithms, angles and remainders at each index --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLMATH_TD
 #define DLC_IR_DL_DLMATH_TD
@@ -163,7 +163,8 @@ def DL_AtanOp : DL_UnaryOp<"atan", "atan(Tensor x)\narctan(Tensor x)", DL_FloatT
     ```
   }];
 }
-def DL_Atan2Op : DL_BinaryOp<"atan2", "atan2(Tensor x, Tensor other)\narctan2(Tensor x, Tensor other)", DL_FloatTensor, "atan2(x, other)"> {
+def DL_Atan2Op : DL_BinaryOp<"atan2",
+                             "atan2(Tensor x, Tensor other)\narctan2(Tensor x, Tensor other)", DL_FloatTensor, "atan2(x, other)"> {
   let precision = "wide";
   let summary = "Angle of the point (other, x)";
   let description = [{
@@ -175,7 +176,8 @@ def DL_Atan2Op : DL_BinaryOp<"atan2", "atan2(Tensor x, Tensor other)\narctan2(Te
 }
 def DL_SinhOp : DL_UnaryOp<"sinh", "sinh(Tensor x)", DL_FloatTensor, [{
     [&] {
-      // From 40 on e^-x does not count, and e^x goes in by two factors, so that it overflows no sooner than the result.
+      // From 40 on e^-x does not count, and e^x goes in by two factors, so that it overflows no
+      // sooner than the result.
       Scalar a = abs(x), t = expm1(min(a, 80.0)), e = exp(a * 0.5);
       Scalar y = select(a > 40.0, (0.5 * e) * e, (t + t / (t + 1.0)) * 0.5);
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
@@ -290,8 +292,8 @@ def DL_PowNumberOp : DL_NumbersOp<"pow_number", "pow(Tensor x, float exponent)",
   let precision = "wide";
   let summary = "x to the power of a number";
   let description = [{
-    Powers of 2, 3, 4, 1/2, -1/2, -1 and -2 are products, roots and reciprocals. Integers wrap and take whole exponents.
-    PyTorch: `torch.pow`.
+    Powers of 2, 3, 4, 1/2, -1/2, -1 and -2 are products, roots and reciprocals. Integers wrap and
+    take whole exponents. PyTorch: `torch.pow`.
     ```mlir
     %y = dl.pow_number %x {exponent = 2.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
@@ -302,14 +304,15 @@ def DL_PowOp : DL_BinaryOp<"pow", "pow(Tensor x, Tensor other)", DL_NumberTensor
   let precision = "wide";
   let summary = "x to the power of other";
   let description = [{
-    NaN where x is negative and other no whole number. Integers wrap; of a negative power, they are the reciprocal
-    rounded to 0. PyTorch: `torch.pow`.
+    NaN where x is negative and other no whole number. Integers wrap; of a negative power, they are
+    the reciprocal rounded to 0. PyTorch: `torch.pow`.
     ```mlir
     %y = dl.pow %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
 }
-def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tensor other)\ndiv(Tensor x, Tensor other, 'floor' rounding_mode)\ndivide(Tensor x, Tensor other, 'floor' rounding_mode)", DL_NumberTensor, "divFloor(x, other)"> {
+def DL_FloorDivideOp : DL_BinaryOp<"floor_divide",
+                                   "floor_divide(Tensor x, Tensor other)\ndiv(Tensor x, Tensor other, 'floor' rounding_mode)\ndivide(Tensor x, Tensor other, 'floor' rounding_mode)", DL_NumberTensor, "divFloor(x, other)"> {
   let precision = "wide";
   let summary = "Quotient rounded down";
   let description = [{
@@ -320,7 +323,8 @@ def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tenso
     ```
   }];
 }
-def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 'trunc' rounding_mode)\ndivide(Tensor x, Tensor other, 'trunc' rounding_mode)", DL_NumberTensor, "divTrunc(x, other)"> {
+def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide",
+                                   "div(Tensor x, Tensor other, 'trunc' rounding_mode)\ndivide(Tensor x, Tensor other, 'trunc' rounding_mode)", DL_NumberTensor, "divTrunc(x, other)"> {
   let precision = "wide";
   let summary = "Quotient without its fraction";
   let description = [{
@@ -331,7 +335,8 @@ def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 
     ```
   }];
 }
-def DL_RemainderOp : DL_BinaryOp<"remainder", "remainder(Tensor x, Tensor other)", DL_NumberTensor, "remFloor(x, other)"> {
+def DL_RemainderOp : DL_BinaryOp<"remainder", "remainder(Tensor x, Tensor other)", DL_NumberTensor,
+                                 "remFloor(x, other)"> {
   let precision = "wide";
   let summary = "Remainder with the sign of the divisor";
   let description = [{
@@ -342,7 +347,8 @@ def DL_RemainderOp : DL_BinaryOp<"remainder", "remainder(Tensor x, Tensor other)
     ```
   }];
 }
-def DL_FmodOp : DL_BinaryOp<"fmod", "fmod(Tensor x, Tensor other)", DL_NumberTensor, "remTrunc(x, other)"> {
+def DL_FmodOp : DL_BinaryOp<"fmod", "fmod(Tensor x, Tensor other)", DL_NumberTensor,
+                            "remTrunc(x, other)"> {
   let precision = "wide";
   let summary = "Remainder with the sign of the dividend";
   let description = [{

@@ -1,6 +1,6 @@
-//===- DLIndex.cpp - Types and loops of ops that read at positions in a tensor ---------*- C++ -*-===//
+//===- DLIndex.cpp - Types and loops of ops that read at positions in a tensor ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,7 +27,8 @@ Value emitPosition(BodyContext &context, Value position, Value index, Value tabl
   return arith::IndexCastOp::create(builder, context.loc, builder.getIndexType(), at.value());
 }
 
-/// Reads operand `index` at `indexMap`, then operand `table` at `tableMap`, its `dim` at the position read before.
+/// Reads operand `index` at `indexMap`, then operand `table` at `tableMap`, its `dim` at the
+/// position read before.
 static LoopNest lookUpNest(Operation *op, unsigned index, ArrayRef<AffineExpr> indexMap,
                            unsigned table, ArrayRef<AffineExpr> tableMap, int64_t dim) {
   LoopNest nest;
@@ -53,7 +54,7 @@ static SmallVector<AffineExpr> exceptAlong(int64_t dim, int64_t rank, MLIRContex
   return map;
 }
 
-//===- gather, take_along_dim ---------------------------------------------------------------------===//
+//===- gather, take_along_dim -----------------------------------------------------------------===//
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -129,7 +130,7 @@ SmallVector<Value> TakeFlatOp::decompose(Builder &b) {
   return {b.make<TakeAlongDimOp>(flat(getX()), flat(getIndices()), uint64_t(0))};
 }
 
-//===- index_select, embedding, x[index] ----------------------------------------------------------===//
+//===- index_select, embedding, x[index] ------------------------------------------------------===//
 
 LogicalResult IndexSelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -197,7 +198,7 @@ LogicalResult IndexOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
 
 LoopNest IndexOp::getLoopNest() { return rowsNest(*this, 1, 0); }
 
-//===- one_hot ------------------------------------------------------------------------------------===//
+//===- one_hot --------------------------------------------------------------------------------===//
 
 LogicalResult OneHotOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -1,6 +1,6 @@
-//===- DLOrder.cpp - Running sums, and ops that put elements in order ------------------*- C++ -*-===//
+//===- DLOrder.cpp - Running sums, and ops that put elements in order ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,8 +9,9 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Elements of a dim up to which each sum is a loop of its own, and all pairs are compared by loops. Along the last dim neighbours
-/// have different pairs, and are no vector: then these are fewer.
+/// Elements of a dim up to which each sum is a loop of its own, and all pairs are compared by
+/// loops. Along the last dim neighbours have different pairs, and are no vector: then these are
+/// fewer.
 static constexpr int64_t kFew = 16, kFewOfLast = 4;
 
 static bool isAtMost(AffineExpr size, int64_t few) {
@@ -18,8 +19,8 @@ static bool isAtMost(AffineExpr size, int64_t few) {
   return constant && *constant <= few;
 }
 
-/// For each element of the result, a loop over dim `dim` of `x`: its terms read x there, then at the element's own place if
-/// `readsOwn`. The bodies read both places.
+/// For each element of the result, a loop over dim `dim` of `x`: its terms read x there, then at
+/// the element's own place if `readsOwn`. The bodies read both places.
 static LoopNest alongNest(Operation *op, Value x, int64_t dim, bool readsOwn) {
   MLIRContext *context = op->getContext();
   LoopNest nest;
@@ -49,7 +50,7 @@ static std::pair<Value, Value> placesOf(BodyContext &context, int64_t dim) {
           context.parallel[*wrapDim(std::nullopt, "", dim, context.parallel.size())]};
 }
 
-//===- cumsum -------------------------------------------------------------------------------------===//
+//===- cumsum ---------------------------------------------------------------------------------===//
 
 LogicalResult CumsumOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -110,7 +111,7 @@ Value PrefixSumOp::emitTerm(BodyContext &context, unsigned, ValueRange args, Val
   return arith::SelectOp::create(context.builder, context.loc, isBefore, args.front(), zero);
 }
 
-//===- rank, places -------------------------------------------------------------------------------===//
+//===- rank, places ---------------------------------------------------------------------------===//
 
 LogicalResult RankOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -201,7 +202,7 @@ Value PlacesOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueR
   return select(scalar(args.front()) == scalar(number(wanted)), scalar(number(at)), 0.0).value();
 }
 
-//===- sort, argsort, topk ------------------------------------------------------------------------===//
+//===- sort, argsort, topk --------------------------------------------------------------------===//
 
 /// Where the first `count` elements stand, in their order.
 static Value firstPlaces(Builder &b, Value x, int64_t dim, bool descending, AffineExpr count) {

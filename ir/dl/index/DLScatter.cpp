@@ -1,6 +1,6 @@
-//===- DLScatter.cpp - Ops that write at positions which a tensor holds ----------------*- C++ -*-===//
+//===- DLScatter.cpp - Ops that write at positions which a tensor holds -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/index/DLScatter.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -51,7 +51,7 @@ template <typename Op> static int64_t dimOf(Op op) {
   return *wrapDim(std::nullopt, "", op.getDim(), typeOf(op.getY()).getRank());
 }
 
-//===- scatter_apply ------------------------------------------------------------------------------===//
+//===- scatter_apply --------------------------------------------------------------------------===//
 
 LogicalResult ScatterApplyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -118,7 +118,8 @@ static Value unrepeated(Value index, int64_t dim) {
   return from.size() == to.size() && from[dim] == to[dim] ? repetition.getX() : index;
 }
 
-/// The updates of the part of src that has positions. Places of x for which index has no element get the position -1.
+/// The updates of the part of src that has positions. Places of x for which index has no element
+/// get the position -1.
 static Updates updatesOf(Builder &b, Value x, Value index, Value src, int64_t dim) {
   Dims whole = dimsOf(x), part = dimsOf(index);
   bool isWhole = true;
@@ -141,7 +142,7 @@ static Updates updatesOf(Builder &b, Value x, Value index, Value src, int64_t di
   return {b, b.make<SubOp>(index, b.fullLike(index, 1)), src, dim};
 }
 
-//===- scatter, scatter_add -----------------------------------------------------------------------===//
+//===- scatter, scatter_add -------------------------------------------------------------------===//
 
 LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -223,7 +224,7 @@ SmallVector<Value> IndexAddOp::decompose(Builder &b) {
   return {b.make<ScatterReduceOp>(getX(), static_cast<uint64_t>(dim), index, source, "sum", true)};
 }
 
-//===- scatter_reduce -----------------------------------------------------------------------------===//
+//===- scatter_reduce -------------------------------------------------------------------------===//
 
 LogicalResult inferReduced(StringRef op, std::optional<Location> location, Value of, int64_t dim,
                            Value index, Value src, StringRef reduce, SmallVectorImpl<Type> &types) {
@@ -275,7 +276,8 @@ SmallVector<Value> ScatterReduceOp::decompose(Builder &b) {
       y = b.make<WhereOp>(b.make<GtOp>(counts, b.fullLike(counts, 0)), y, x);
     return {b.cast(y, dtype)};
   }
-  // Without x, places that have updates begin with what changes none of them: one of these, of the largest and smallest.
+  // Without x, places that have updates begin with what changes none of them: one of these, of the
+  // largest and smallest.
   if (!withSelf)
     y = reduce == "amax" || reduce == "amin" ? updates.madeIn(y, "")
                                              : updates.madeIn(y, reduce == "prod" ? 1.0 : 0.0, "");

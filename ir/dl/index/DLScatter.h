@@ -1,4 +1,4 @@
-//===- DLScatter.h - What the two forms of scatters share ------------------------------*- C++ -*-===//
+//===- DLScatter.h - What the two forms of scatters share ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLSCATTER_H
 #define DLC_IR_DL_DLSCATTER_H

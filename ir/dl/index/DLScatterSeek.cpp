@@ -1,6 +1,6 @@
 //===- DLScatterSeek.cpp - Elements that look for the positions that name them ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/index/DLScatter.h"
 
@@ -21,7 +21,8 @@ static LoopNest scatterNest(Operation *op, Value index, int64_t dim) {
   return nest;
 }
 
-/// Reads operand `number` at the loop's place along `dim`; nothing, so `fill`, where it is smaller than the result.
+/// Reads operand `number` at the loop's place along `dim`; nothing, so `fill`, where it is smaller
+/// than the result.
 static Access termAccess(Operation *op, const LoopNest &nest, unsigned number, int64_t dim,
                          double fill) {
   MLIRContext *context = op->getContext();
@@ -51,7 +52,7 @@ template <typename Op> static int64_t dimOf(Op op) {
   return *wrapDim(std::nullopt, "", op.getDim(), typeOf(op.getY()).getRank());
 }
 
-//===- scatter_source, scatter_take ---------------------------------------------------------------===//
+//===- scatter_source, scatter_take -----------------------------------------------------------===//
 
 LogicalResult ScatterSourceOp::inferReturnTypes(MLIRContext *context,
                                                 std::optional<Location> location, Adaptor adaptor,
@@ -131,7 +132,7 @@ Value ScatterTakeOp::emitCoordinate(BodyContext &context, bool, unsigned, unsign
   return emitPosition(context, earlier[1], getSource(), getSrc(), dim, /*wraps=*/false);
 }
 
-//===- scatter_seek -------------------------------------------------------------------------------===//
+//===- scatter_seek ---------------------------------------------------------------------------===//
 
 LogicalResult ScatterSeekOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -143,7 +144,8 @@ LoopNest ScatterSeekOp::getLoopNest() {
   int64_t dim = dimOf(*this);
   LoopNest nest = scatterNest(*this, getIndex(), dim);
   nest.stages = {scatterCombiner(getReduce())};
-  // The second stage counts the positions that name a place, or says whether there is one: a count may wrap.
+  // The second stage counts the positions that name a place, or says whether there is one: a count
+  // may wrap.
   if (getReduce() == "mean")
     nest.stages.push_back(Combiner::add);
   else if (!getIncludeSelf())

@@ -1,8 +1,9 @@
-//===- DLSuppression.cpp - The best of boxes that overlap ------------------------------*- C++ -*-===//
+//===- DLSuppression.cpp - The best of boxes that overlap ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The boxes of an image and class are put in the order of their scores, then those taken that overlap none taken before.
-//===----------------------------------------------------------------------------------------------===//
+// The boxes of an image and class are put in the order of their scores, then those taken that
+// overlap none taken before.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include <limits>
@@ -11,7 +12,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Up to how many boxes the result has room for what is asked for, though a dynamic number of boxes may be smaller.
+/// Up to how many boxes the result has room for what is asked for, though a dynamic number of boxes
+/// may be smaller.
 static constexpr int64_t kMostOfDynamic = 4096;
 
 /// How many boxes of an image and class may be taken.
@@ -117,7 +119,7 @@ SmallVector<Value> NonMaxSuppressionOp::decompose(Builder &b) {
   return {y, b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
 }
 
-//===- nms ----------------------------------------------------------------------------------------===//
+//===- nms ------------------------------------------------------------------------------------===//
 
 LogicalResult NmsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -143,7 +145,7 @@ SmallVector<Value> NmsOp::decompose(Builder &b) {
   return {b.select(all.getY(), 1, 2), all.getCount()};
 }
 
-//===- suppress -----------------------------------------------------------------------------------===//
+//===- suppress -------------------------------------------------------------------------------===//
 
 LogicalResult SuppressOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {

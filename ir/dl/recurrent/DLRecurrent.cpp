@@ -1,6 +1,6 @@
-//===- DLRecurrent.cpp - Types of recurrent ops, and what networks become --------------*- C++ -*-===//
+//===- DLRecurrent.cpp - Types of recurrent ops, and what networks become -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/DLBuilder.h"
 
@@ -22,7 +22,7 @@ static LogicalResult checkDims(std::optional<Location> location, StringRef op, c
                            text(makeTensor(expected, element), tensor), ", got ", text(tensor));
 }
 
-//===- Steps --------------------------------------------------------------------------------------===//
+//===- Steps ----------------------------------------------------------------------------------===//
 
 LogicalResult inferSteps(StringRef op, std::optional<Location> location, const StepsParts &parts,
                          SmallVectorImpl<Type> &types) {
@@ -89,7 +89,7 @@ Recurrence recurrenceOf(const StepsParts &parts, bool reverse) {
   return result;
 }
 
-//===- Networks -----------------------------------------------------------------------------------===//
+//===- Networks -------------------------------------------------------------------------------===//
 
 namespace {
 /// What the number and the shapes of a network's weights say.
@@ -242,7 +242,8 @@ private:
     return list.size() == 1 ? list.front() : b.make<CatOp>(list, dim);
   }
 
-  /// Each step's gates twice: with a last gate of -1 for the first phase of a step, and 1 for the second.
+  /// Each step's gates twice: with a last gate of -1 for the first phase of a step, and 1 for the
+  /// second.
   Value inPhases(Value gates, bool reverse) {
     int64_t at = batchFirst ? 2 : 1;
     Value step = b.unsqueeze(gates, at);

@@ -1,4 +1,4 @@
-//===- DLRecurrent.h - What the records of recurrent ops share -------------------------*- C++ -*-===//
+//===- DLRecurrent.h - What the records of recurrent ops share ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLRECURRENT_H
 #define DLC_IR_DL_DLRECURRENT_H
@@ -21,7 +21,8 @@ llvm::LogicalResult inferSteps(llvm::StringRef op, std::optional<mlir::Location>
 /// Of an op that has been verified.
 Recurrence recurrenceOf(const StepsParts &parts, bool reverse);
 
-/// The same of a network. Gates and states are those of its steps, which two phases have more of than it shows.
+/// The same of a network. Gates and states are those of its steps, which two phases have more of
+/// than it shows.
 struct RecurrentParts {
   RecurrentParts(mlir::Value x, mlir::ValueRange hx, mlir::ValueRange params, mlir::Value lengths,
                  uint64_t numLayers, bool bidirectional, bool batchFirst, unsigned stepGates,
@@ -41,7 +42,8 @@ struct RecurrentParts {
 llvm::LogicalResult inferRecurrent(llvm::StringRef op, std::optional<mlir::Location> location,
                                    const RecurrentParts &parts,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
-/// The network as, for each layer and direction, one dl.linear over all steps and one op named `steps`.
+/// The network as, for each layer and direction, one dl.linear over all steps and one op named
+/// `steps`.
 llvm::SmallVector<mlir::Value> decomposeRecurrent(Builder &builder, llvm::StringRef steps,
                                                   const RecurrentParts &parts);
 

@@ -1,6 +1,6 @@
-//===- DLExtreme.cpp - Largest and smallest elements, and where they are ---------------*- C++ -*-===//
+//===- DLExtreme.cpp - Largest and smallest elements, and where they are ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/reduction/DLReduction.h"
 
@@ -28,7 +28,7 @@ static SmallVector<int64_t, 1> asList(std::optional<int64_t> dim) {
   return dim ? SmallVector<int64_t, 1>{*dim} : SmallVector<int64_t, 1>{};
 }
 
-//===- One or the other ---------------------------------------------------------------------------===//
+//===- One or the other -----------------------------------------------------------------------===//
 
 LogicalResult AmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -78,7 +78,7 @@ Value ArgminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
 }
 
-//===- Both ---------------------------------------------------------------------------------------===//
+//===- Both -----------------------------------------------------------------------------------===//
 
 LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -1,13 +1,13 @@
-//===- DLNorm.cpp - Types and loops of normalizations ----------------------------------*- C++ -*-===//
+//===- DLNorm.cpp - Types and loops of normalizations -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
 
 namespace dlc::dl {
 
-//===- batch_norm ---------------------------------------------------------------------------------===//
+//===- batch_norm -----------------------------------------------------------------------------===//
 
 LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -51,9 +51,10 @@ Value BatchNormOp::emitResult(BodyContext &context, ValueRange args, ValueRange)
   return y.value();
 }
 
-//===- Rows of their own mean and variance ----------------------------------------------------------===//
+//===- Rows of their own mean and variance ----------------------------------------------------===//
 
-/// A nest over x whose stages reduce `dims`; x is read at its own index too, and so is each of `affine`, at `affineDims`.
+/// A nest over x whose stages reduce `dims`; x is read at its own index too, and so is each of
+/// `affine`, at `affineDims`.
 static LoopNest rowNest(Operation *op, ArrayRef<int64_t> dims, ArrayRef<int64_t> affineDims,
                         ArrayRef<Combiner> stages) {
   LoopNest nest = elementwiseNest(op);
@@ -181,7 +182,7 @@ Value RmsNormOp::emitResult(BodyContext &context, ValueRange args, ValueRange ac
   return y.value();
 }
 
-//===- Made of those --------------------------------------------------------------------------------===//
+//===- Made of those --------------------------------------------------------------------------===//
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -1,6 +1,6 @@
-//===- DLReduction.cpp - Sums, statistics and truth over dims ------------------------------*- C++ -*-===//
+//===- DLReduction.cpp - Sums, statistics and truth over dims -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/reduction/DLReduction.h"
 #include "ir/dl/base/DLBuilder.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- Reductions over a set of dims --------------------------------------------------------------===//
+//===- Reductions over a set of dims ----------------------------------------------------------===//
 
 /// The reduced dims, all of them where `dims` is empty; nullopt after an error.
 static std::optional<llvm::SmallBitVector>
@@ -147,7 +147,7 @@ Value MeanOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
   return (sum / numTerms(context, getLoopNest().reduction, sum)).value();
 }
 
-//===- Statistics ---------------------------------------------------------------------------------===//
+//===- Statistics -----------------------------------------------------------------------------===//
 
 Scalar numTerms(BodyContext &context, const Dims &reduction, Scalar like) {
   AffineExpr terms = product(reduction, context.builder.getContext());
@@ -247,7 +247,7 @@ SmallVector<Value> VarMeanOp::decompose(Builder &builder) {
           builder.make<MeanOp>(getX(), getDim(), getKeepdim(), TypeAttr())};
 }
 
-//===- logsumexp and norm ---------------------------------------------------------------------------===//
+//===- logsumexp and norm ---------------------------------------------------------------------===//
 
 LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -306,7 +306,7 @@ Value NormOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
   return pow(sum, 1.0 / getP().convertToDouble()).value();
 }
 
-//===- Truth ----------------------------------------------------------------------------------------===//
+//===- Truth ----------------------------------------------------------------------------------===//
 
 LogicalResult AnyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -319,8 +319,9 @@ static Value truthOf(Builder &builder, Value x) {
   Value truth = builder.cast(x, builder.getI1Type());
   return builder.cast(truth, builder.getIntegerType(8, /*isSigned=*/false));
 }
-/// Whether any of bytes of 0 and 1 is 1. The largest of them, as many to a vector as there are bytes; where there may be none,
-/// of which the largest has no meaning, their sum, which never becomes 0 again.
+/// Whether any of bytes of 0 and 1 is 1. The largest of them, as many to a vector as there are
+/// bytes; where there may be none, of which the largest has no meaning, their sum, which never
+/// becomes 0 again.
 static Value anyOf(Builder &builder, Value truth, ArrayRef<int64_t> dim, bool keepdim) {
   auto type = cast<RankedTensorType>(truth.getType());
   auto reduced = reducedDims(std::nullopt, "", dim, type.getRank());

@@ -1,6 +1,6 @@
 //===- DLSoftmax.cpp - softmax and its logarithm ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/reduction/DLReduction.h"
 

@@ -1,6 +1,6 @@
-//===- ConcatParts.h - Where the tensors of a concatenation lie in it ------------------*- C++ -*-===//
+//===- ConcatParts.h - Where the tensors of a concatenation lie in it ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_CONCATPARTS_H
 #define DLC_IR_DL_CONCATPARTS_H
 

@@ -1,6 +1,6 @@
-//===- DLArrange.cpp - Types and loops of ops that shift, turn, repeat and mask ---------*- C++ -*-===//
+//===- DLArrange.cpp - Types and loops of ops that shift, turn, repeat and mask -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +14,7 @@ static AffineExpr modulo(AffineExpr index, AffineExpr size) {
   return isConstant(size, 0) ? index : index % size;
 }
 
-//===- roll, flip ---------------------------------------------------------------------------------===//
+//===- roll, flip -----------------------------------------------------------------------------===//
 
 LogicalResult RollOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -87,7 +87,7 @@ LoopNest FlipOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- repeat, repeat_interleave ------------------------------------------------------------------===//
+//===- repeat, repeat_interleave --------------------------------------------------------------===//
 
 LogicalResult RepeatOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -140,7 +140,7 @@ LoopNest RepeatInterleaveOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- unfold -------------------------------------------------------------------------------------===//
+//===- unfold ---------------------------------------------------------------------------------===//
 
 LogicalResult UnfoldDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -169,7 +169,7 @@ LoopNest UnfoldDimOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- pixel_unshuffle ----------------------------------------------------------------------------===//
+//===- pixel_unshuffle ------------------------------------------------------------------------===//
 
 LogicalResult PixelUnshuffleOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                                  Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -200,7 +200,7 @@ LoopNest PixelUnshuffleOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- tril, triu ---------------------------------------------------------------------------------===//
+//===- tril, triu -----------------------------------------------------------------------------===//
 
 LogicalResult inferTriangle(StringRef op, std::optional<Location> location, Value x,
                             SmallVectorImpl<Type> &types) {

@@ -1,4 +1,4 @@
-//===- DLArrange.td - Ops that shift, turn, repeat and mask elements ----------------------------===//
+//===- DLArrange.td - Ops that shift, turn, repeat and mask elements --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLARRANGE_TD
 #define DLC_IR_DL_DLARRANGE_TD
@@ -12,10 +12,12 @@ roll(Tensor x, int[1] shifts)}]> {
   let description = [{
     Without `dims`, along the flattened tensor. PyTorch: `torch.roll`.
     ```mlir
-    %y = dl.roll %x {shifts = array<i64: 2>, dims = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.roll %x {shifts = array<i64: 2>, dims = array<i64: 1>} : (tensor<4x8xf32>) ->
+        tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$shifts, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims);
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$shifts,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims);
 }
 
 def DL_FlipOp : DL_MoveOp<"flip", "flip(Tensor x, int[] dims)"> {
@@ -29,11 +31,12 @@ def DL_FlipOp : DL_MoveOp<"flip", "flip(Tensor x, int[] dims)"> {
   let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$dims);
 }
 
-def DL_RepeatOp : DL_MoveOp<"repeat", "repeat(Tensor x, int[] repeats)\ntile(Tensor x, int[] repeats)"> {
+def DL_RepeatOp : DL_MoveOp<"repeat",
+                            "repeat(Tensor x, int[] repeats)\ntile(Tensor x, int[] repeats)"> {
   let summary = "The tensor again and again along its dims";
   let description = [{
-    One number for each dim; more of them add leading dims, and dims without one are not repeated. PyTorch: `Tensor.repeat`,
-    `torch.tile`.
+    One number for each dim; more of them add leading dims, and dims without one are not repeated.
+    PyTorch: `Tensor.repeat`, `torch.tile`.
     ```mlir
     %y = dl.repeat %x {repeats = array<i64: 2, 1, 3>} : (tensor<4x8xf32>) -> tensor<2x4x24xf32>
     ```
@@ -41,34 +44,41 @@ def DL_RepeatOp : DL_MoveOp<"repeat", "repeat(Tensor x, int[] repeats)\ntile(Ten
   let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$repeats);
 }
 
-def DL_RepeatInterleaveOp : DL_MoveOp<"repeat_interleave", "repeat_interleave(Tensor x, int repeats, int dim)"> {
+def DL_RepeatInterleaveOp : DL_MoveOp<"repeat_interleave",
+                                      "repeat_interleave(Tensor x, int repeats, int dim)"> {
   let summary = "Each index of a dim so many times";
   let description = [{
     PyTorch: `torch.repeat_interleave` with one number of repeats.
     ```mlir
-    %y = dl.repeat_interleave %x {repeats = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x16xf32>
+    %y = dl.repeat_interleave %x {repeats = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) ->
+        tensor<4x16xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$repeats, I64Attr:$dim);
 }
 
-def DL_UnfoldDimOp : DL_MoveOp<"unfold_dim", "unfold(Tensor self, int dimension, int size, int step)"> {
+def DL_UnfoldDimOp : DL_MoveOp<"unfold_dim",
+                               "unfold(Tensor self, int dimension, int size, int step)"> {
   let summary = "The slices of a dim that a window of size elements shows, step apart";
   let description = [{
-    `dimension` becomes the number of windows; their elements are a new last dim. PyTorch: `Tensor.unfold`, a method alone.
+    `dimension` becomes the number of windows; their elements are a new last dim. PyTorch:
+    `Tensor.unfold`, a method alone.
     ```mlir
-    %y = dl.unfold_dim %x {dimension = 0 : i64, size = 3 : i64, step = 2 : i64} : (tensor<9x8xf32>) -> tensor<4x8x3xf32>
+    %y = dl.unfold_dim %x {dimension = 0 : i64, size = 3 : i64, step = 2 : i64} :
+        (tensor<9x8xf32>) -> tensor<4x8x3xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$dimension, I64Attr:$size, I64Attr:$step);
 }
 
-def DL_PixelUnshuffleOp : DL_MoveOp<"pixel_unshuffle", "pixel_unshuffle(Tensor x, int downscale_factor)"> {
+def DL_PixelUnshuffleOp : DL_MoveOp<"pixel_unshuffle",
+                                    "pixel_unshuffle(Tensor x, int downscale_factor)"> {
   let summary = "Squares of pixels gathered into channels";
   let description = [{
     [..., C, H*r, W*r] becomes [..., C*r*r, H, W]. PyTorch: `torch.nn.functional.pixel_unshuffle`.
     ```mlir
-    %y = dl.pixel_unshuffle %x {downscale_factor = 2 : i64} : (tensor<1x2x6x10xf32>) -> tensor<1x8x3x5xf32>
+    %y = dl.pixel_unshuffle %x {downscale_factor = 2 : i64} : (tensor<1x2x6x10xf32>) ->
+        tensor<1x8x3x5xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$downscale_factor);
@@ -85,8 +95,10 @@ class DL_TriangleOp<string mnemonic, string predicate>
       return ::dlc::dl::inferTriangle(getOperationName(), location, adaptor.getX(), types);
     }
     ::dlc::LoopNest $cppClass::getLoopNest() { return ::dlc::dl::triangleNest(*this); }
-    ::mlir::Value $cppClass::emitResult(::dlc::BodyContext &context, ::mlir::ValueRange args, ::mlir::ValueRange) {
-      return ::dlc::dl::emitTriangle(context, args.front(), getX(), getDiagonal(), ::mlir::arith::CmpIPredicate::}] #
+    ::mlir::Value $cppClass::emitResult(::dlc::BodyContext &context, ::mlir::ValueRange args,
+                                        ::mlir::ValueRange) {
+      return ::dlc::dl::emitTriangle(context, args.front(), getX(), getDiagonal(),
+                                     ::mlir::arith::CmpIPredicate::}] #
       predicate # [{);
     }
   }];

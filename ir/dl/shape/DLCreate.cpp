@@ -1,6 +1,6 @@
-//===- DLCreate.cpp - Types and bodies of tensors made of numbers alone -----------------*- C++ -*-===//
+//===- DLCreate.cpp - Types and bodies of tensors made of numbers alone -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/DimNeeds.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- zeros, ones, full --------------------------------------------------------------------------===//
+//===- zeros, ones, full ----------------------------------------------------------------------===//
 
 static LogicalResult inferCreated(StringRef op, std::optional<Location> location,
                                   ArrayRef<AffineExpr> dims, Type dtype,
@@ -125,7 +125,7 @@ SmallVector<Value> FullLikeOp::decompose(Builder &b) {
   return {filled(b, getFillValueAttr(), typeOf(getY()))};
 }
 
-//===- arange, eye --------------------------------------------------------------------------------===//
+//===- arange, eye ----------------------------------------------------------------------------===//
 
 template <typename Op> static Dim startOf(Op op) {
   auto start = op.getStart();

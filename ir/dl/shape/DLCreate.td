@@ -1,4 +1,4 @@
-//===- DLCreate.td - Tensors made of numbers alone ----------------------------------------------===//
+//===- DLCreate.td - Tensors made of numbers alone --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLCREATE_TD
 #define DLC_IR_DL_DLCREATE_TD
@@ -38,12 +38,14 @@ full(SymInt[] size, int fill_value, ScalarType? dtype=None)
 full(SymInt[] size, float fill_value, ScalarType? dtype=None)}]> {
   let summary = "A tensor of one number";
   let description = [{
-    Without `dtype`, i64 of an integer, f32 of a float, bool of true and false. Becomes `dl.full`. PyTorch: `torch.full`.
+    Without `dtype`, i64 of an integer, f32 of a float, bool of true and false. Becomes `dl.full`.
+    PyTorch: `torch.full`.
     ```mlir
     %y = dl.filled {size = affine_map<() -> (4, 8)>, fill_value = 2.5 : f64} : () -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins AffineMapAttr:$size, DL_NumberAttr:$fill_value, OptionalAttr<TypeAttr>:$dtype);
+  let arguments = (ins AffineMapAttr:$size, DL_NumberAttr:$fill_value,
+                       OptionalAttr<TypeAttr>:$dtype);
 }
 
 def DL_ZerosLikeOp : DL_CreateOp<"zeros_like", "zeros_like(Tensor x, ScalarType? dtype=None)"> {
@@ -87,10 +89,12 @@ arange(SymInt start, SymInt end, int step=1, ScalarType? dtype=None)}], ["emitRe
   let description = [{
     From 0 without `start`; i64 without `dtype`. PyTorch: `torch.arange` of integers.
     ```mlir
-    %y = dl.arange {start = affine_map<() -> (1)>, end = affine_map<() -> (8)>, step = 2 : i64} : () -> tensor<4xi64>
+    %y = dl.arange {start = affine_map<() -> (1)>, end = affine_map<() -> (8)>, step = 2 : i64} :
+        () -> tensor<4xi64>
     ```
   }];
-  let arguments = (ins AffineMapAttr:$end, OptionalAttr<AffineMapAttr>:$start, DefaultValuedAttr<I64Attr, "1">:$step,
+  let arguments = (ins AffineMapAttr:$end, OptionalAttr<AffineMapAttr>:$start,
+                       DefaultValuedAttr<I64Attr, "1">:$step,
       OptionalAttr<TypeAttr>:$dtype);
   let hasVerifier = 1;
   let results = (outs DL_NumberTensor:$y);
@@ -100,22 +104,24 @@ def DL_FractionsOp : DL_LoopOp<"fractions", [{arange(float end, ScalarType? dtyp
 arange(float start, float end, float step=1.0, ScalarType? dtype=None)}], ["emitResult"]> {
   let summary = "The numbers from start to before end, step apart";
   let description = [{
-    ceil((end - start) / step) of them, start + i step computed in double and rounded once. f32 without `dtype`, which is that
-    of floats. PyTorch: `torch.arange` of floats.
+    ceil((end - start) / step) of them, start + i step computed in double and rounded once. f32
+    without `dtype`, which is that of floats. PyTorch: `torch.arange` of floats.
     ```mlir
     %y = dl.fractions {start = 0.5 : f64, end = 2.0 : f64, step = 0.25 : f64} : () -> tensor<6xf32>
     ```
   }];
-  let arguments = (ins F64Attr:$end, DefaultValuedAttr<F64Attr, "0.0">:$start, DefaultValuedAttr<F64Attr, "1.0">:$step,
+  let arguments = (ins F64Attr:$end, DefaultValuedAttr<F64Attr, "0.0">:$start,
+                       DefaultValuedAttr<F64Attr, "1.0">:$step,
       OptionalAttr<TypeAttr>:$dtype);
   let results = (outs DL_FloatTensor:$y);
 }
 
-def DL_LinspaceOp : DL_LoopOp<"linspace", "linspace(float start, float end, int steps, ScalarType? dtype=None)", ["emitResult"]> {
+def DL_LinspaceOp : DL_LoopOp<"linspace",
+    "linspace(float start, float end, int steps, ScalarType? dtype=None)", ["emitResult"]> {
   let summary = "So many numbers from start to end, equally far apart";
   let description = [{
-    Both ends are among them, and the halves mirror one another; computed in double and rounded once. f32 without `dtype`, which
-    is that of floats. PyTorch: `torch.linspace`.
+    Both ends are among them, and the halves mirror one another; computed in double and rounded
+    once. f32 without `dtype`, which is that of floats. PyTorch: `torch.linspace`.
     ```mlir
     %y = dl.linspace {start = -1.0 : f64, end = 1.0 : f64, steps = 5 : i64} : () -> tensor<5xf32>
     ```
@@ -124,10 +130,12 @@ def DL_LinspaceOp : DL_LoopOp<"linspace", "linspace(float start, float end, int 
   let results = (outs DL_FloatTensor:$y);
 }
 
-def DL_ScalarTensorOp : DL_LoopOp<"scalar_tensor", "scalar_tensor(SymInt s, ScalarType? dtype=None)", ["emitResult"]> {
+def DL_ScalarTensorOp : DL_LoopOp<"scalar_tensor",
+    "scalar_tensor(SymInt s, ScalarType? dtype=None)", ["emitResult"]> {
   let summary = "A dim as a tensor without dims";
   let description = [{
-    What a dim becomes that meets tensors (`x / size(x, 1)`). f32 without `dtype`. PyTorch: `torch.scalar_tensor`.
+    What a dim becomes that meets tensors (`x / size(x, 1)`). f32 without `dtype`. PyTorch:
+    `torch.scalar_tensor`.
     ```mlir
     %y = dl.scalar_tensor {s = affine_map<() -> (8)>, dtype = i64} : () -> tensor<i64>
     ```
@@ -136,7 +144,8 @@ def DL_ScalarTensorOp : DL_LoopOp<"scalar_tensor", "scalar_tensor(SymInt s, Scal
   let results = (outs DL_NumberTensor:$y);
 }
 
-def DL_EyeOp : DL_LoopOp<"eye", "eye(SymInt n, SymInt? m=None, ScalarType? dtype=None)", ["emitResult"]> {
+def DL_EyeOp : DL_LoopOp<"eye", "eye(SymInt n, SymInt? m=None, ScalarType? dtype=None)",
+                         ["emitResult"]> {
   let summary = "Ones on the diagonal of a matrix, zeros elsewhere";
   let description = [{
     n rows and m columns, n where m is left out; f32 without `dtype`. PyTorch: `torch.eye`.
@@ -144,7 +153,8 @@ def DL_EyeOp : DL_LoopOp<"eye", "eye(SymInt n, SymInt? m=None, ScalarType? dtype
     %y = dl.eye {n = affine_map<() -> (4)>} : () -> tensor<4x4xf32>
     ```
   }];
-  let arguments = (ins AffineMapAttr:$n, OptionalAttr<AffineMapAttr>:$m, OptionalAttr<TypeAttr>:$dtype);
+  let arguments = (ins AffineMapAttr:$n, OptionalAttr<AffineMapAttr>:$m,
+                       OptionalAttr<TypeAttr>:$dtype);
   let results = (outs DL_Tensor:$y);
 }
 

@@ -1,13 +1,13 @@
-//===- DLDims.cpp - Types and decompositions of ops that change the list of dims --------*- C++ -*-===//
+//===- DLDims.cpp - Types and decompositions of ops that change the list of dims ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
 
 namespace dlc::dl {
 
-//===- expand -------------------------------------------------------------------------------------===//
+//===- expand ---------------------------------------------------------------------------------===//
 
 /// `x` broadcast to `dims`, -1 meaning that a dim stays.
 static LogicalResult inferExpand(StringRef op, std::optional<Location> location, Value x, Dims dims,
@@ -48,7 +48,7 @@ SmallVector<Value> ExpandAsOp::decompose(Builder &b) {
   return {b.broadcast(getX(), dimsOf(getY()))};
 }
 
-//===- squeeze, unsqueeze, unflatten --------------------------------------------------------------===//
+//===- squeeze, unsqueeze, unflatten ----------------------------------------------------------===//
 
 /// The sizes that a dim of `x` may have; nothing where they are not known.
 static std::optional<Range> rangeWithin(Value x, Dim dim) {
@@ -146,7 +146,7 @@ SmallVector<Value> UnflattenOp::decompose(Builder &b) {
   return {b.reshape(getX(), dimsOf(getY()))};
 }
 
-//===- movedim, t ---------------------------------------------------------------------------------===//
+//===- movedim, t -----------------------------------------------------------------------------===//
 
 /// Which dim of x each dim of the result is; nullopt, after an error, where the lists do not say.
 static std::optional<SmallVector<int64_t>> movedOrder(StringRef op,

@@ -1,4 +1,4 @@
-//===- DLDims.td - Ops that add, drop, repeat and reorder dims ---------------------------------===//
+//===- DLDims.td - Ops that add, drop, repeat and reorder dims --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each becomes a broadcast, a reshape or a permute.
@@ -11,12 +11,14 @@ class DL_DimsOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic,
   let results = (outs DL_AnyTensor:$y);
 }
 
-def DL_ExpandOp : DL_DimsOp<"expand", "expand(Tensor x, SymInt[] size)\nbroadcast_to(Tensor x, SymInt[] size)"> {
+def DL_ExpandOp : DL_DimsOp<"expand",
+    "expand(Tensor x, SymInt[] size)\nbroadcast_to(Tensor x, SymInt[] size)"> {
   let summary = "Dims of size 1 repeated, new leading dims";
   let description = [{
     -1 keeps a dim. Becomes `dl.broadcast`. PyTorch: `Tensor.expand`, `torch.broadcast_to`.
     ```mlir
-    %y = dl.expand %x {size = affine_map<() -> (4, -1, 16)>} : (tensor<8x1xf32>) -> tensor<4x8x16xf32>
+    %y = dl.expand %x {size = affine_map<() -> (4, -1, 16)>} : (tensor<8x1xf32>) ->
+        tensor<4x8x16xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, AffineMapAttr:$size);
@@ -36,8 +38,8 @@ def DL_ExpandAsOp : DL_DimsOp<"expand_as", "expand_as(Tensor x, Tensor other)"> 
 def DL_SqueezeOp : DL_DimsOp<"squeeze", "squeeze(Tensor x, int[] dim=[])"> {
   let summary = "Without dims of size 1";
   let description = [{
-    Without all of them where `dim` is empty; a named dim of another size stays. A dim whose size is symbolic cannot be told.
-    Becomes `dl.reshape`. PyTorch: `torch.squeeze`.
+    Without all of them where `dim` is empty; a named dim of another size stays. A dim whose size is
+    symbolic cannot be told. Becomes `dl.reshape`. PyTorch: `torch.squeeze`.
     ```mlir
     %y = dl.squeeze %x {dim = array<i64: 1>} : (tensor<4x1x8xf32>) -> tensor<4x8xf32>
     ```
@@ -61,7 +63,8 @@ def DL_UnflattenOp : DL_DimsOp<"unflatten", "unflatten(Tensor x, int dim, SymInt
   let description = [{
     One of `sizes` may be -1. Becomes `dl.reshape`. PyTorch: `torch.unflatten`.
     ```mlir
-    %y = dl.unflatten %x {dim = 1 : i64, sizes = affine_map<() -> (2, -1)>} : (tensor<4x8xf32>) -> tensor<4x2x4xf32>
+    %y = dl.unflatten %x {dim = 1 : i64, sizes = affine_map<() -> (2, -1)>} :
+        (tensor<4x8xf32>) -> tensor<4x2x4xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, AffineMapAttr:$sizes);
@@ -75,7 +78,8 @@ moveaxis(Tensor x, int[] source, int[] destination)}]> {
   let description = [{
     The others keep their order. Becomes `dl.permute`. PyTorch: `torch.movedim`.
     ```mlir
-    %y = dl.movedim %x {source = array<i64: 1>, destination = array<i64: -1>} : (tensor<4x8x2xf32>) -> tensor<4x2x8xf32>
+    %y = dl.movedim %x {source = array<i64: 1>, destination = array<i64: -1>} :
+        (tensor<4x8x2xf32>) -> tensor<4x2x8xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$source, DenseI64ArrayAttr:$destination);

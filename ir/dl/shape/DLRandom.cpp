@@ -1,6 +1,6 @@
-//===- DLRandom.cpp - Type and loops of random bits ------------------------------------*- C++ -*-===//
+//===- DLRandom.cpp - Type and loops of random bits ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/scalar/Philox.h"
 

@@ -1,6 +1,6 @@
-//===- DLShape.cpp - Types, loops and folds of ops that move elements ------------------*- C++ -*-===//
+//===- DLShape.cpp - Types, loops and folds of ops that move elements ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -28,7 +28,7 @@ SmallVector<AffineExpr> loopsOf(MLIRContext *context, int64_t from, int64_t to) 
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-//===- broadcast ----------------------------------------------------------------------------------===//
+//===- broadcast ------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
   Dims from = getDims(typeOf(getX())), to = getDims(typeOf(getY()));
@@ -57,7 +57,7 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
-//===- reshape, flatten ---------------------------------------------------------------------------===//
+//===- reshape, flatten -----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -116,7 +116,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
-//===- expect_dims --------------------------------------------------------------------------------===//
+//===- expect_dims ----------------------------------------------------------------------------===//
 
 LogicalResult ExpectDimsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -288,7 +288,7 @@ LoopNest FlattenOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- permute, transpose -------------------------------------------------------------------------===//
+//===- permute, transpose ---------------------------------------------------------------------===//
 
 LogicalResult PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -350,7 +350,7 @@ LoopNest TransposeOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- dropout ------------------------------------------------------------------------------------===//
+//===- dropout --------------------------------------------------------------------------------===//
 
 LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -1,6 +1,6 @@
-//===- DLSlice.cpp - Parts of a tensor, borders, and tensors joined ---------------------*- C++ -*-===//
+//===- DLSlice.cpp - Parts of a tensor, borders, and tensors joined -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/DimNeeds.h"
 #include "ir/dl/shape/ConcatParts.h"
@@ -14,10 +14,10 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- slice --------------------------------------------------------------------------------------===//
+//===- slice ----------------------------------------------------------------------------------===//
 
-/// First index and extent of a sliced dim, after Python's clamping. Symbolic dims are not clamped: an end beyond the dim
-/// over part of its range is refused by the caller.
+/// First index and extent of a sliced dim, after Python's clamping. Symbolic dims are not clamped:
+/// an end beyond the dim over part of its range is refused by the caller.
 static std::pair<AffineExpr, AffineExpr> sliceBounds(AffineExpr size, std::optional<int64_t> start,
                                                      std::optional<int64_t> end, int64_t step) {
   MLIRContext *context = size.getContext();
@@ -132,7 +132,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
-//===- part ---------------------------------------------------------------------------------------===//
+//===- part -----------------------------------------------------------------------------------===//
 
 LogicalResult PartOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -166,7 +166,7 @@ LoopNest PartOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- pad ----------------------------------------------------------------------------------------===//
+//===- pad ------------------------------------------------------------------------------------===//
 
 /// The widths of one dim.
 static std::pair<AffineExpr, AffineExpr> widthsOf(AffineMap pad, unsigned pair) {
@@ -275,7 +275,7 @@ Value PadOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned dim, 
   return min(index, last + last - index).value(); // and at the last
 }
 
-//===- cat ----------------------------------------------------------------------------------------===//
+//===- cat ------------------------------------------------------------------------------------===//
 
 LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -354,7 +354,7 @@ OpFoldResult CatOp::fold(FoldAdaptor) {
   return {};
 }
 
-//===- update_slice -------------------------------------------------------------------------------===//
+//===- update_slice ---------------------------------------------------------------------------===//
 
 LogicalResult UpdateSliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {

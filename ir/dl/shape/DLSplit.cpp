@@ -1,6 +1,6 @@
-//===- DLSplit.cpp - Types and decompositions of ops that take tensors apart ------------*- C++ -*-===//
+//===- DLSplit.cpp - Types and decompositions of ops that take tensors apart --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/DimNeeds.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- select, narrow -----------------------------------------------------------------------------===//
+//===- select, narrow -------------------------------------------------------------------------===//
 
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -98,7 +98,7 @@ SmallVector<Value> NarrowOp::decompose(Builder &b) {
   return {b.slice(getX(), dim, start, *rest == 0 ? std::nullopt : std::optional(-*rest))};
 }
 
-//===- split, chunk, unbind -----------------------------------------------------------------------===//
+//===- split, chunk, unbind -------------------------------------------------------------------===//
 
 /// `sizes` as types of the pieces of dim `dim` of `x`.
 static void piecesOf(RankedTensorType x, int64_t dim, ArrayRef<int64_t> sizes,
@@ -226,7 +226,7 @@ SmallVector<Value> UnbindOp::decompose(Builder &b) {
   return slices;
 }
 
-//===- meshgrid, stack ----------------------------------------------------------------------------===//
+//===- meshgrid, stack ------------------------------------------------------------------------===//
 
 LogicalResult MeshgridOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -287,7 +287,7 @@ SmallVector<Value> StackOp::decompose(Builder &b) {
   return {b.make<CatOp>(ValueRange(rows), dim)};
 }
 
-//===- hstack, vstack, dstack, column_stack -------------------------------------------------------===//
+//===- hstack, vstack, dstack, column_stack ---------------------------------------------------===//
 
 namespace {
 /// The dims in which an op joins tensors, and the dim along which it does.

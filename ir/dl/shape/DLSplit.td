@@ -1,4 +1,4 @@
-//===- DLSplit.td - Ops that take a tensor apart along a dim, and stack --------------------------===//
+//===- DLSplit.td - Ops that take a tensor apart along a dim, and stack -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each becomes slices, reshapes and cat.
@@ -20,12 +20,14 @@ def DL_SelectOp : DL_DecomposedOp<"select", "select(Tensor x, int dim, int index
   let hasVerifier = 1;
 }
 
-def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, SymInt start, SymInt length)"> {
+def DL_NarrowOp : DL_DecomposedOp<"narrow",
+                                  "narrow(Tensor x, int dim, SymInt start, SymInt length)"> {
   let summary = "Indices of a dim from start on, length of them";
   let description = [{
     A negative start, which is a number, counts from the end. PyTorch: `torch.narrow`.
     ```mlir
-    %y = dl.narrow %x {dim = 1 : i64, start = affine_map<() -> (2)>, length = affine_map<() -> (3)>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
+    %y = dl.narrow %x {dim = 1 : i64, start = affine_map<() -> (2)>, length = affine_map<() ->
+        (3)>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, AffineMapAttr:$start, AffineMapAttr:$length);
@@ -43,11 +45,13 @@ split(Tensor x, int[] split_size_or_sections, int dim=0) -> Tensor[]}]> {
   let description = [{
     With one size the last piece may be smaller; several sizes fill the dim. PyTorch: `torch.split`.
     ```mlir
-    %a, %b = dl.split %x {dim = 1 : i64, split_size = 5 : i64} : (tensor<4x8xf32>) -> (tensor<4x5xf32>, tensor<4x3xf32>)
+    %a, %b = dl.split %x {dim = 1 : i64, split_size = 5 : i64} : (tensor<4x8xf32>) ->
+        (tensor<4x5xf32>, tensor<4x3xf32>)
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, OptionalAttr<I64Attr>:$split_size,
-      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$split_size_or_sections, DefaultValuedAttr<I64Attr, "0">:$dim);
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$split_size_or_sections,
+      DefaultValuedAttr<I64Attr, "0">:$dim);
 }
 
 def DL_ChunkOp : DL_SplitLikeOp<"chunk", "chunk(Tensor x, int chunks, int dim=0) -> Tensor[]"> {
@@ -55,7 +59,8 @@ def DL_ChunkOp : DL_SplitLikeOp<"chunk", "chunk(Tensor x, int chunks, int dim=0)
   let description = [{
     PyTorch: `torch.chunk`.
     ```mlir
-    %a, %b = dl.chunk %x {chunks = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+    %a, %b = dl.chunk %x {chunks = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) ->
+        (tensor<4x4xf32>, tensor<4x4xf32>)
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, I64Attr:$chunks, DefaultValuedAttr<I64Attr, "0">:$dim);
@@ -72,16 +77,19 @@ def DL_UnbindOp : DL_SplitLikeOp<"unbind", "unbind(Tensor x, int dim=0) -> Tenso
   let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim);
 }
 
-def DL_MeshgridOp : DL_SplitLikeOp<"meshgrid", "meshgrid(Tensor[] tensors, str indexing='ij') -> Tensor[]"> {
+def DL_MeshgridOp : DL_SplitLikeOp<"meshgrid",
+                                   "meshgrid(Tensor[] tensors, str indexing='ij') -> Tensor[]"> {
   let summary = "The coordinates of a grid";
   let description = [{
-    Each tensor of one dim is repeated along the dims of the others. With `indexing = "xy"` the first two dims are exchanged.
-    PyTorch: `torch.meshgrid`.
+    Each tensor of one dim is repeated along the dims of the others. With `indexing = "xy"` the
+    first two dims are exchanged. PyTorch: `torch.meshgrid`.
     ```mlir
-    %a, %b = dl.meshgrid %x, %y : (tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    %a, %b = dl.meshgrid %x, %y : (tensor<4xf32>, tensor<8xf32>) ->
+        (tensor<4x8xf32>, tensor<4x8xf32>)
     ```
   }];
-  let arguments = (ins Variadic<DL_AnyTensor>:$tensors, DefaultValuedStrAttr<StrAttr, "ij">:$indexing);
+  let arguments = (ins Variadic<DL_AnyTensor>:$tensors,
+                       DefaultValuedStrAttr<StrAttr, "ij">:$indexing);
 }
 
 def DL_StackOp : DL_DecomposedOp<"stack", "stack(Tensor[] tensors, int dim=0)"> {
@@ -111,7 +119,8 @@ def DL_HstackOp : DL_StackLikeOp<"hstack", "hstack(Tensor[] tensors)"> {
   }];
 }
 
-def DL_VstackOp : DL_StackLikeOp<"vstack", "vstack(Tensor[] tensors)\nrow_stack(Tensor[] tensors)"> {
+def DL_VstackOp : DL_StackLikeOp<"vstack",
+                                 "vstack(Tensor[] tensors)\nrow_stack(Tensor[] tensors)"> {
   let summary = "Tensors one below the other";
   let description = [{
     Along dim 0; a vector is a row. Becomes `dl.cat`. PyTorch: `torch.vstack`.
@@ -124,7 +133,8 @@ def DL_VstackOp : DL_StackLikeOp<"vstack", "vstack(Tensor[] tensors)\nrow_stack(
 def DL_DstackOp : DL_StackLikeOp<"dstack", "dstack(Tensor[] tensors)"> {
   let summary = "Tensors one after the other in depth";
   let description = [{
-    Along dim 2; a vector [N] is [1, N, 1], a matrix [M, N] is [M, N, 1]. Becomes `dl.cat`. PyTorch: `torch.dstack`.
+    Along dim 2; a vector [N] is [1, N, 1], a matrix [M, N] is [M, N, 1]. Becomes `dl.cat`. PyTorch:
+    `torch.dstack`.
     ```mlir
     %y = dl.dstack %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8x2xf32>
     ```

@@ -1,6 +1,6 @@
-//===- DLStructure.cpp - Weights, constants, layouts and fusions -----------------------*- C++ -*-===//
+//===- DLStructure.cpp - Weights, constants, layouts and fusions --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 #include "ir/analysis/PooledProduct.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-//===- full ---------------------------------------------------------------------------------------===//
+//===- full -----------------------------------------------------------------------------------===//
 
 LogicalResult FullOp::verify() {
   Type expected = computeType(getElementTypeOrSelf(getType()));
@@ -32,7 +32,7 @@ Value FullOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
 
 OpFoldResult FullOp::fold(FoldAdaptor) { return getFill(); }
 
-//===- convert_layout -----------------------------------------------------------------------------===//
+//===- convert_layout -------------------------------------------------------------------------===//
 
 LogicalResult ConvertLayoutOp::verify() {
   if (!sameShapeAndElement(getX().getType(), getType()))
@@ -55,7 +55,7 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return {};
 }
 
-//===- fusion -------------------------------------------------------------------------------------===//
+//===- fusion ---------------------------------------------------------------------------------===//
 
 LoopNestOpInterface FusionOp::getRoot() {
   for (auto op : getBodyBlock().getOps<LoopNestOpInterface>())

@@ -1,4 +1,4 @@
-//===- DLStructure.td - Weights, constants, and what passes insert -----------------------------===//
+//===- DLStructure.td - Weights, constants, and what passes insert ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_DLSTRUCTURE_TD
 #define DLC_IR_DL_DLSTRUCTURE_TD
@@ -8,24 +8,29 @@ include "ir/dl/base/DLBase.td"
 def DL_WeightOp : DL_Op<"weight", "", [Pure]> {
   let summary = "A parameter of the model, bound to bytes of a file";
   let description = [{
-    `name` is the parameter's path in the state_dict, kept to the end. The bytes never enter the IR: `file` holds them
-    row-major from `offset` on, and `hash` is the XXH3-128 of them in hex. The offset -1 says that they are packed there (npz),
-    to be found by name alone. `source` is the name in the file where that is not `name`. Without `file` the model is not
-    bound to weights.
+    `name` is the parameter's path in the state_dict, kept to the end. The bytes never enter the IR:
+    `file` holds them row-major from `offset` on, and `hash` is the XXH3-128 of them in hex. The
+    offset -1 says that they are packed there (npz), to be found by name alone. `source` is the name
+    in the file where that is not `name`. Without `file` the model is not bound to weights.
     ```mlir
-    %w = dl.weight "conv1.weight" {file = "mnist.safetensors", offset = 4096 : i64, hash = "00"} : tensor<32x1x3x3xf32>
+    %w = dl.weight "conv1.weight" {file = "mnist.safetensors", offset = 4096 :
+        i64, hash = "00"} : tensor<32x1x3x3xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file, DefaultValuedAttr<I64Attr, "0">:$offset,
+  let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file,
+                       DefaultValuedAttr<I64Attr, "0">:$offset,
       DefaultValuedStrAttr<StrAttr, "">:$hash, OptionalAttr<StrAttr>:$source);
   let results = (outs DL_AnyTensor:$y);
   let assemblyFormat = "$name attr-dict `:` type($y)";
 }
 
-def DL_FullOp : DL_Op<"full", "", [Pure, ConstantLike, DeclareOpInterfaceMethods<LoopNestOpInterface, ["emitResult"]>]> {
+def DL_FullOp : DL_Op<"full", "",
+                      [Pure, ConstantLike,
+                       DeclareOpInterfaceMethods<LoopNestOpInterface, ["emitResult"]>]> {
   let summary = "A tensor of one repeated number";
   let description = [{
-    What the numbers of the language become. `fill` has the compute type of the elements. PyTorch: `torch.full`.
+    What the numbers of the language become. `fill` has the compute type of the elements. PyTorch:
+    `torch.full`.
     ```mlir
     %y = dl.full 5.000000e-01 : f32 -> tensor<4x8xf32>
     ```
@@ -44,7 +49,8 @@ def DL_ConvertLayoutOp : DL_Op<"convert_layout", "",
     Inserted by the layout phase, which says `why`, and by schedules that want packed weights; users
     never write it.
     ```mlir
-    %y = dl.convert_layout %x : (tensor<8x3x4x4xf32>) -> tensor<8x3x4x4xf32, #dl.t<[8, 3, 4, 4], order = [0, 2, 3, 1]>>
+    %y = dl.convert_layout %x : (tensor<8x3x4x4xf32>) ->
+        tensor<8x3x4x4xf32, #dl.t<[8, 3, 4, 4], order = [0, 2, 3, 1]>>
     ```
   }];
   let arguments = (ins DL_AnyTensor:$x, OptionalAttr<DL_ConvertedAttr>:$why);
@@ -101,7 +107,10 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
   let hasVerifier = 1;
 }
 
-def DL_YieldOp : DL_Op<"yield", "", [Pure, Terminator, ParentOneOf<["AttentionOp", "FusionOp", "IfOp", "WhileOp", "::dlc::dlx::KernelOp"]>]> {
+def DL_YieldOp : DL_Op<"yield", "",
+                       [Pure, Terminator,
+                        ParentOneOf<["AttentionOp", "FusionOp", "IfOp", "WhileOp",
+                                     "::dlc::dlx::KernelOp"]>]> {
   let summary = "The results of a region: of an attention, a fusion, a branch, a step of a loop or a kernel's meaning";
   let description = [{
     ```mlir

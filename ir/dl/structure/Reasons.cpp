@@ -1,6 +1,6 @@
-//===- Reasons.cpp - What dlc tells of its decisions --------------------------------------------===//
+//===- Reasons.cpp - What dlc tells of its decisions ------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/structure/Reasons.h"
 
 #include "llvm/Support/ErrorHandling.h"

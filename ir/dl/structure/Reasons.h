@@ -1,6 +1,6 @@
-//===- Reasons.h - What dlc tells of its decisions -------------------------------------*- C++ -*-===//
+//===- Reasons.h - What dlc tells of its decisions ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_STRUCTURE_REASONS_H
 #define DLC_IR_DL_STRUCTURE_REASONS_H
 

@@ -1,6 +1,6 @@
-//===- ScaleRange.cpp - Which scales may become part of weights ------------------------*- C++ -*-===//
+//===- ScaleRange.cpp - Which scales may become part of weights ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/structure/ScaleRange.h"
 
 #include "ir/dl/DLOps.h"

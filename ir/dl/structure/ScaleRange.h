@@ -1,6 +1,6 @@
-//===- ScaleRange.h - Which scales may become part of weights ---------------------------*- C++ -*-===//
+//===- ScaleRange.h - Which scales may become part of weights -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_STRUCTURE_SCALERANGE_H
 #define DLC_IR_DL_STRUCTURE_SCALERANGE_H
 
@@ -38,8 +38,8 @@ inline constexpr llvm::StringLiteral kMagnitudes = "dl.magnitudes";
 inline constexpr int64_t kMostScales = 1 << 16;
 
 /// Returns the magnitudes of the numbers that `value`, which depends on weights alone, is a product
-/// of: those of dl.weight and dl.full, through views, products, quotients and roots. nullopt if each
-/// of them is of scales, as other ops' results are taken to be.
+/// of: those of dl.weight and dl.full, through views, products, quotients and roots. nullopt if
+/// each of them is of scales, as other ops' results are taken to be.
 std::optional<Magnitudes> unusualMagnitudes(mlir::Value value);
 
 } // namespace dlc

@@ -1,6 +1,6 @@
-//===- DLAdaptivePool.cpp - Pools that divide their input into so many windows ---------*- C++ -*-===//
+//===- DLAdaptivePool.cpp - Pools that divide their input into so many windows ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -56,7 +56,8 @@ static Value poolUnevenly(Builder &b, Value x, int64_t dim, int64_t windows,
   return b.make<CatOp>(parts, static_cast<uint64_t>(dim));
 }
 
-/// Alike windows in one pool, which `pool` builds; each other dim by itself, by `reduce` over a dim, which stays.
+/// Alike windows in one pool, which `pool` builds; each other dim by itself, by `reduce` over a
+/// dim, which stays.
 static Value poolAdaptively(Builder &b, Value x, ArrayRef<int64_t> output,
                             function_ref<Value(Value, ArrayRef<int64_t>)> pool,
                             function_ref<Value(Value, int64_t)> reduce) {

@@ -1,9 +1,9 @@
-//===- DLGridSample.cpp - Images read at the places that a grid holds ------------------*- C++ -*-===//
+//===- DLGridSample.cpp - Images read at the places that a grid holds ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The body reads the place of its element along each dim first, then the elements around it: one, two or four along each dim.
-// All channels share a place.
-//===----------------------------------------------------------------------------------------------===//
+// The body reads the place of its element along each dim first, then the elements around it: one,
+// two or four along each dim. All channels share a place.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/window/Interpolation.h"
 
@@ -25,7 +25,7 @@ static unsigned tapsOf(StringRef mode) {
   return mode == "bicubic" ? 4 : mode == "bilinear" ? 2 : 1;
 }
 
-//===- Type ---------------------------------------------------------------------------------------===//
+//===- Type -----------------------------------------------------------------------------------===//
 
 LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -59,11 +59,11 @@ LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   return success();
 }
 
-//===- Places -------------------------------------------------------------------------------------===//
+//===- Places ---------------------------------------------------------------------------------===//
 
 namespace {
-/// Where a point of the grid lies along one of the sampled dims, counted from 0. All numbers are scalars, in the compute type of
-/// the grid: the lanes of vectors are channels.
+/// Where a point of the grid lies along one of the sampled dims, counted from 0. All numbers are
+/// scalars, in the compute type of the grid: the lanes of vectors are channels.
 struct GridPlace {
   mutable GridSampleOp op; // accessors of ops are not const
   BodyContext &context;
@@ -138,7 +138,7 @@ struct GridPlace {
 };
 } // namespace
 
-//===- Loops --------------------------------------------------------------------------------------===//
+//===- Loops ----------------------------------------------------------------------------------===//
 
 LoopNest GridSampleOp::getLoopNest() {
   MLIRContext *context = getContext();
@@ -170,7 +170,8 @@ LoopNest GridSampleOp::getLoopNest() {
   return nest;
 }
 
-/// The digits of the number of a neighbour, to the base of the taps, tell which one it is along each axis.
+/// The digits of the number of a neighbour, to the base of the taps, tell which one it is along
+/// each axis.
 Value GridSampleOp::emitCoordinate(BodyContext &context, bool, unsigned access, unsigned dim,
                                    ValueRange earlier) {
   unsigned axis = dim - kOuterDims, tap = access - spatialDims(*this);

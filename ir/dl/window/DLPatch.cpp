@@ -1,6 +1,6 @@
-//===- DLPatch.cpp - Images as the patches that a window shows, and back ---------------*- C++ -*-===//
+//===- DLPatch.cpp - Images as the patches that a window shows, and back ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,7 +66,7 @@ static Dims constantDims(ArrayRef<int64_t> numbers, MLIRContext *context) {
   return dims;
 }
 
-//===- patches, unfold ----------------------------------------------------------------------------===//
+//===- patches, unfold ------------------------------------------------------------------------===//
 
 LogicalResult PatchesOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -133,7 +133,7 @@ SmallVector<Value> UnfoldOp::decompose(Builder &b) {
   return {b.reshape(patches, dimsOf(getY()))};
 }
 
-//===- overlap_add, fold --------------------------------------------------------------------------===//
+//===- overlap_add, fold ----------------------------------------------------------------------===//
 
 LogicalResult OverlapAddOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -263,7 +263,7 @@ SmallVector<Value> FoldOp::decompose(Builder &b) {
                                getDilation(), getPadding(), getStride())};
 }
 
-//===- max_unpool ---------------------------------------------------------------------------------===//
+//===- max_unpool -----------------------------------------------------------------------------===//
 
 template <typename Op>
 static LogicalResult inferUnpool(std::optional<Location> location, typename Op::Adaptor adaptor,

@@ -1,9 +1,10 @@
-//===- DLRegion.cpp - Ops over regions of images ---------------------------------------*- C++ -*-===//
+//===- DLRegion.cpp - Ops over regions of images ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both are loops over the bins of regions and over what may lie in one: all points, or all elements of the image. A box says
-// which of them do, so that schedules can leave out the others (LoopNest::spanned). All channels of a bin share its places.
-//===----------------------------------------------------------------------------------------------===//
+// Both are loops over the bins of regions and over what may lie in one: all points, or all elements
+// of the image. A box says which of them do, so that schedules can leave out the others
+// (LoopNest::spanned). All channels of a bin share its places.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -15,7 +16,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Images [N, C, H, W], regions [K, 5] of the same dtype, bins in two dims. The result [K, C, bins...].
+/// Images [N, C, H, W], regions [K, 5] of the same dtype, bins in two dims. The result [K, C,
+/// bins...].
 template <typename Op>
 static std::optional<Dims> inferRegions(std::optional<Location> location,
                                         typename Op::Adaptor adaptor) {
@@ -36,14 +38,15 @@ static std::optional<Dims> inferRegions(std::optional<Location> location,
               constantDim(size[1], x.getContext())};
 }
 
-//===- Regions ------------------------------------------------------------------------------------===//
+//===- Regions --------------------------------------------------------------------------------===//
 
 /// What every body reads first: the number of an image, x1, y1, x2, y2.
 static constexpr unsigned kBoxReads = 5;
 /// Loops over the bins of a region, down and to the right; those over what may lie in a bin.
 static constexpr unsigned kBinLoops = 2, kInsideLoops = 4;
 
-/// Loops over the result [K, C, bins...] and over what lies `inside` of a bin; terms begin with the reads of a box.
+/// Loops over the result [K, C, bins...] and over what lies `inside` of a bin; terms begin with the
+/// reads of a box.
 static LoopNest regionNest(Operation *op, const Dims &inside, Combiner combiner) {
   MLIRContext *context = op->getContext();
   LoopNest nest;
@@ -66,7 +69,8 @@ static LoopNest regionNest(Operation *op, const Dims &inside, Combiner combiner)
   return nest;
 }
 
-/// A read of the channel's elements; of the image and of `computed` dims emitCoordinate gives indices that lie inside.
+/// A read of the channel's elements; of the image and of `computed` dims emitCoordinate gives
+/// indices that lie inside.
 static Access imageRead(const LoopNest &nest, Value x, ArrayRef<unsigned> computed) {
   MLIRContext *context = x.getContext();
   Dims dims = dimsOf(x);
@@ -143,7 +147,7 @@ static Scalar floating(BodyContext &context, Value value) {
   return {context.builder, context.loc, value, ScalarKind::floating};
 }
 
-//===- roi_align ----------------------------------------------------------------------------------===//
+//===- roi_align ------------------------------------------------------------------------------===//
 
 LogicalResult RoiAlignOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -291,7 +295,7 @@ Value RoiAlignOp::emitResult(BodyContext &context, ValueRange args, ValueRange a
   return total.value();
 }
 
-//===- roi_pool -----------------------------------------------------------------------------------===//
+//===- roi_pool -------------------------------------------------------------------------------===//
 
 LogicalResult RoiPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -303,7 +307,8 @@ LogicalResult RoiPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 
 namespace {
-/// The elements of a bin along one axis, in whole numbers: where they begin, and the first one behind.
+/// The elements of a bin along one axis, in whole numbers: where they begin, and the first one
+/// behind.
 struct RegionBin {
   RoiPoolOp op;
   const Region &region;

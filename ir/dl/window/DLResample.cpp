@@ -1,9 +1,10 @@
-//===- DLResample.cpp - Filters between resolutions ------------------------------------*- C++ -*-===//
+//===- DLResample.cpp - Filters between resolutions ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of the taps of a filter over an image with zeros between its elements, only each up-th meets an element. Which is the first
-// one depends on the remainder of the place: the loops run over those alone.
-//===----------------------------------------------------------------------------------------------===//
+// Of the taps of a filter over an image with zeros between its elements, only each up-th meets an
+// element. Which is the first one depends on the remainder of the place: the loops run over those
+// alone.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/contraction/DLContraction.h"
 
@@ -11,8 +12,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Dims of the image x, spread by `up`, padded, filtered by f (of one dim: in both ways) and thinned by `down`. Numbers of x stand
-/// before those of y.
+/// Dims of the image x, spread by `up`, padded, filtered by f (of one dim: in both ways) and
+/// thinned by `down`. Numbers of x stand before those of y.
 static FailureOr<Dims> resampledDims(std::optional<Location> location, StringRef name, Value x,
                                      Value f, ArrayRef<int64_t> up, ArrayRef<int64_t> down,
                                      ArrayRef<int64_t> padding) {
@@ -87,7 +88,7 @@ Value ResampleOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) 
   return (sum * getGain().convertToDouble()).value();
 }
 
-//===- upfirdn2d ----------------------------------------------------------------------------------===//
+//===- upfirdn2d ------------------------------------------------------------------------------===//
 
 /// One number, [x, y] or [left, right, top, bottom] as the last; nothing of other lists.
 static SmallVector<int64_t> widthsOf(ArrayRef<int64_t> padding) {

@@ -1,10 +1,11 @@
-//===- DLResize.cpp - Type and loops of interpolation -----------------------------------*- C++ -*-===//
+//===- DLResize.cpp - Type and loops of interpolation -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Element i of a resized dim stands at a position of the source dim: nearest takes the element there, linear weighs the
-// two around it, cubic the four. The position is a float, and nearest's choice depends on how it is rounded; so it is computed step by
-// step in one format, each step rounded, in the interpreter too (which keeps floats in double otherwise).
-//===----------------------------------------------------------------------------------------------===//
+// Element i of a resized dim stands at a position of the source dim: nearest takes the element
+// there, linear weighs the two around it, cubic the four. The position is a float, and nearest's
+// choice depends on how it is rounded; so it is computed step by step in one format, each step
+// rounded, in the interpreter too (which keeps floats in double otherwise).
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/window/Interpolation.h"
 
@@ -31,12 +32,13 @@ template <typename Op> static std::optional<double> factorOf(Op op, unsigned dim
   return (*factors)[factors->size() == 1 ? 0 : dim - 2];
 }
 
-/// The factor that positions are computed with: that of the call, unless it is to follow from the sizes.
+/// The factor that positions are computed with: that of the call, unless it is to follow from the
+/// sizes.
 static std::optional<double> usedFactor(InterpolateOp op, unsigned dim) {
   return op.getRecomputeScaleFactor().value_or(false) ? std::nullopt : factorOf(op, dim);
 }
 
-//===- Types --------------------------------------------------------------------------------------===//
+//===- Types ----------------------------------------------------------------------------------===//
 
 /// floor(size * factor); nullopt where a symbolic size does not tell it.
 static std::optional<Dim> scaled(Dim size, double factor) {
@@ -117,7 +119,7 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   return success();
 }
 
-//===- Source positions ---------------------------------------------------------------------------===//
+//===- Source positions -----------------------------------------------------------------------===//
 
 namespace {
 /// The steps that lead from an index of the result to a position in dim `dim` of x.
@@ -247,7 +249,7 @@ static AffineExpr affineIndex(InterpolateOp op, unsigned dim) {
   return exact ? (index * (2 * up) + shift).floorDiv(2 * down) : (index * up).floorDiv(down);
 }
 
-//===- Loops --------------------------------------------------------------------------------------===//
+//===- Loops ----------------------------------------------------------------------------------===//
 
 LoopNest InterpolateOp::getLoopNest() {
   LoopNest nest;
@@ -265,7 +267,8 @@ LoopNest InterpolateOp::getLoopNest() {
   // Nothing can be read of a symbolic dim that turns out to be empty.
   bool isChecked = llvm::any_of(computed.set_bits(),
                                 [&](unsigned dim) { return !asConstant(dimsOf(getX())[dim]); });
-  // The digits of the access number, to the base of the taps, tell which neighbour is read in dim 2, 3 and so on.
+  // The digits of the access number, to the base of the taps, tell which neighbour is read in dim
+  // 2, 3 and so on.
   unsigned neighbours = 1;
   for (unsigned i = 0; i < spatial; ++i)
     neighbours *= tapsOf(getMode());

@@ -1,6 +1,6 @@
-//===- DLWindow.cpp - Types and loops of pooling ---------------------------------------*- C++ -*-===//
+//===- DLWindow.cpp - Types and loops of pooling ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,8 +69,8 @@ LogicalResult Window::infer(StringRef op, std::optional<Location> location, Valu
       dims.push_back(room.floorDiv(stride[i]) + 1);
       continue;
     }
-    // The last window must begin inside the input or its left padding. It does where a window reaches from the padding behind
-    // to the next one's begin; else as many count as begin there.
+    // The last window must begin inside the input or its left padding. It does where a window
+    // reaches from the padding behind to the next one's begin; else as many count as begin there.
     bool reaches = dilation[i] * (kernel[i] - 1) + 1 - padding[i] >= stride[i];
     dims.push_back(reaches ? normalize(quotientUp(room, stride[i]) + 1)
                            : quotientUp(in[2 + i] + padding[i], stride[i]));
@@ -98,7 +98,7 @@ LoopNest Window::nest(RankedTensorType x, RankedTensorType y, double fill) const
   return nest;
 }
 
-//===- max ----------------------------------------------------------------------------------------===//
+//===- max ------------------------------------------------------------------------------------===//
 
 template <typename Op> static Window maxWindow(Op op) {
   return {op.getKernelSize(), op.getStride().value_or(op.getKernelSize()), op.getPadding(),
@@ -135,7 +135,7 @@ LoopNest MaxPool1dOp::getLoopNest() { return maxNest(*this); }
 LoopNest MaxPool2dOp::getLoopNest() { return maxNest(*this); }
 LoopNest MaxPool3dOp::getLoopNest() { return maxNest(*this); }
 
-//===- max with its position ----------------------------------------------------------------------===//
+//===- max with its position ------------------------------------------------------------------===//
 
 template <typename Op>
 static LogicalResult inferPositions(std::optional<Location> location, typename Op::Adaptor adaptor,
@@ -154,8 +154,8 @@ template <typename Op> static LoopNest positionsNest(Op op) {
   return nest;
 }
 
-/// From the number of an element in its window to that in its image. Padding is found where all values are the lowest ones, and
-/// stands before them or behind: the first of them counts.
+/// From the number of an element in its window to that in its image. Padding is found where all
+/// values are the lowest ones, and stands before them or behind: the first of them counts.
 template <typename Op> static Value emitPositions(Op op, BodyContext &context, Value found) {
   OpBuilder &builder = context.builder;
   Window window = maxWindow(op);
@@ -246,7 +246,7 @@ SmallVector<Value> MaxPool2dWithIndicesOp::decompose(Builder &b) {
   return decomposeBoth<MaxPool2dOp, MaxPositions2dOp>(*this, b);
 }
 
-//===- mean ---------------------------------------------------------------------------------------===//
+//===- mean -----------------------------------------------------------------------------------===//
 
 bool Mean::isConstant(const Window &window) const {
   bool isPadded = llvm::any_of(window.padding, [](int64_t width) { return width != 0; });

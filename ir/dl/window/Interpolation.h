@@ -1,4 +1,4 @@
-//===- Interpolation.h - Weighted sums of neighbours ------------------------------------*- C++ -*-===//
+//===- Interpolation.h - Weighted sums of neighbours --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_IR_DL_INTERPOLATION_H
 #define DLC_IR_DL_INTERPOLATION_H
@@ -7,8 +7,8 @@
 
 namespace dlc::dl {
 
-/// The weights of the elements at -1, 0, 1 and 2 for a place `part` after the one at 0, from 0 to 1: Keys's polynomials with
-/// a = -0.75, which PyTorch and ONNX use.
+/// The weights of the elements at -1, 0, 1 and 2 for a place `part` after the one at 0, from 0 to
+/// 1: Keys's polynomials with a = -0.75, which PyTorch and ONNX use.
 inline llvm::SmallVector<Scalar, 4> cubicWeights(Scalar part) {
   constexpr double a = -0.75;
   auto inner = [](Scalar d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };
@@ -17,7 +17,8 @@ inline llvm::SmallVector<Scalar, 4> cubicWeights(Scalar part) {
   return {outer(part + 1.0), inner(part), inner(rest), outer(rest + 1.0)};
 }
 
-/// `values` are equal parts, one for each neighbour along a dim; they become their sum with `weights`, one part.
+/// `values` are equal parts, one for each neighbour along a dim; they become their sum with
+/// `weights`, one part.
 inline void sumNeighbours(llvm::SmallVectorImpl<Scalar> &values, llvm::ArrayRef<Scalar> weights) {
   size_t part = values.size() / weights.size();
   for (size_t i = 0; i < part; ++i) {

@@ -1,6 +1,6 @@
-//===- BlockMask.cpp - Blocks of weights that become zero together ----------------------*- C++ -*-===//
+//===- BlockMask.cpp - Blocks of weights that become zero together ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/BlockMask.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
-//===- ChannelGroups.cpp - Channels that can only go together ----------------------------*- C++ -*-===//
+//===- ChannelGroups.cpp - Channels that can only go together -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/ChannelGroups.h"
 
 #include <array>
@@ -26,7 +26,7 @@ ChannelGroups::ChannelGroups(func::FuncOp function, function_ref<bool(dl::Weight
   collect(function);
 }
 
-//===- Sets of indices ----------------------------------------------------------------------------===//
+//===- Sets of indices ------------------------------------------------------------------------===//
 
 unsigned ChannelGroups::root(unsigned id) const {
   while (parents[id] != id)
@@ -93,7 +93,7 @@ void ChannelGroups::add(Value value) {
   }
 }
 
-//===- One rule for each kind of op ---------------------------------------------------------------===//
+//===- One rule for each kind of op -----------------------------------------------------------===//
 
 /// The same elements in row-major order: a dim that stays stays whole; where several become one, or
 /// one becomes several with no more than one size other than 1, each element keeps its channel.
@@ -224,8 +224,8 @@ void ChannelGroups::linkSlice(dl::SliceOp op) {
   }
 }
 
-/// A convolution of several groups: with one input channel each, a group goes with it; else all groups
-/// lose the same channels.
+/// A convolution of several groups: with one input channel each, a group goes with it; else all
+/// groups lose the same channels.
 bool ChannelGroups::linkGroups(Operation &op, const LoopNest &nest) {
   auto attribute = op.getAttrOfType<IntegerAttr>("groups");
   if (!attribute || attribute.getInt() == 1 || !nest.isProduct || op.getNumOperands() < 2 ||
@@ -343,7 +343,7 @@ void ChannelGroups::link(Operation &op) {
     linkLoops(op, nest);
 }
 
-//===- Groups -------------------------------------------------------------------------------------===//
+//===- Groups ---------------------------------------------------------------------------------===//
 
 void ChannelGroups::collect(func::FuncOp function) {
   function.walk([&](dl::WeightOp weight) {
@@ -370,8 +370,8 @@ void ChannelGroups::collect(func::FuncOp function) {
   }
 }
 
-/// How the indices of a group hang together, in the order of `members`: equal for groups of which that is
-/// the same.
+/// How the indices of a group hang together, in the order of `members`: equal for groups of which
+/// that is the same.
 std::vector<unsigned> ChannelGroups::tiesOf(ArrayRef<unsigned> members) const {
   std::vector<unsigned> all;
   for (unsigned id : members) {

@@ -1,13 +1,13 @@
-//===- ChannelGroups.h - Channels that can only go together ------------------------------*- C++ -*-===//
+//===- ChannelGroups.h - Channels that can only go together -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A channel that a product gives is an index of a dim of its weight, of its result, of the running
-// mean of the batch norm after it, of the weight that multiplies it next. Where two results are added
-// their channels are one; where they are concatenated they lie side by side; a flattened one is many
-// columns of a linear layer. Every op says by its loops (LoopNest.h) which indices of its operands
-// and its result belong together; a few that move elements have a rule of their own. What an op mixes
-// or what nobody knows stays whole.
-//===----------------------------------------------------------------------------------------------===//
+// mean of the batch norm after it, of the weight that multiplies it next. Where two results are
+// added their channels are one; where they are concatenated they lie side by side; a flattened one
+// is many columns of a linear layer. Every op says by its loops (LoopNest.h) which indices of its
+// operands and its result belong together; a few that move elements have a rule of their own. What
+// an op mixes or what nobody knows stays whole.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_CHANNELGROUPS_H
 #define DLC_PASSES_COMPRESS_CHANNELGROUPS_H
 
@@ -37,16 +37,17 @@ public:
   ChannelGroups(mlir::func::FuncOp function, llvm::function_ref<bool(dl::WeightOp)> isKept);
 
   /// Groups of channels that can be removed, each all together, in the order in which the model
-  /// computes them. Removing one gives what the model gives when the numbers of all of its slices are
-  /// zero, but for rounding.
+  /// computes them. Removing one gives what the model gives when the numbers of all of its slices
+  /// are zero, but for rounding.
   size_t size() const { return slices.size(); }
   llvm::ArrayRef<Slice> slicesOf(size_t group) const { return slices[group]; }
-  /// Groups with the same number are slices of the same dims of the same weights: the channels of one
-  /// layer, or those of a sum of layers.
+  /// Groups with the same number are slices of the same dims of the same weights: the channels of
+  /// one layer, or those of a sum of layers.
   unsigned setOf(size_t group) const { return sets[group]; }
-  /// Groups that may change their places: every op ties their indices together in the same way, one by one. Two of them
-  /// change places when slice k of the one and slice k of the other do, for each k; the model then computes what it did,
-  /// its sums in another order. Each list has two or more.
+  /// Groups that may change their places: every op ties their indices together in the same way, one
+  /// by one. Two of them change places when slice k of the one and slice k of the other do, for
+  /// each k; the model then computes what it did, its sums in another order. Each list has two or
+  /// more.
   std::vector<std::vector<size_t>> interchangeable() const;
 
   /// The group of an index; nothing where that stays.

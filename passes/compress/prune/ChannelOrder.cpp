@@ -1,6 +1,6 @@
-//===- ChannelOrder.cpp - An order of channels in which zeros cost least -----------------*- C++ -*-===//
+//===- ChannelOrder.cpp - An order of channels in which zeros cost least ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/ChannelOrder.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
-//===- ChannelRemoval.cpp - A function without some of its channels ----------------------*- C++ -*-===//
+//===- ChannelRemoval.cpp - A function without some of its channels -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/ChannelGroups.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
-//===- LowRank.cpp - A weight as the product of two narrow ones --------------------------*- C++ -*-===//
+//===- LowRank.cpp - A weight as the product of two narrow ones ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/LowRank.h"
 
 #include "passes/compress/Cholesky.h"

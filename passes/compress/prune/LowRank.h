@@ -1,11 +1,11 @@
-//===- LowRank.h - A weight as the product of two narrow ones ----------------------------*- C++ -*-===//
+//===- LowRank.h - A weight as the product of two narrow ones -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The best w' of rank r for y = x w^T is u u^T w, where u holds the r first left singular vectors of
-// w L, with L L^T = x^T x. Without x, L is the identity: the plain singular value decomposition. It
-// is found by one-sided Jacobi rotations (Hestenes 1958), which take any two rows apart until all are
-// orthogonal.
-//===----------------------------------------------------------------------------------------------===//
+// The best w' of rank r for y = x w^T is u u^T w, where u holds the r first left singular vectors
+// of w L, with L L^T = x^T x. Without x, L is the identity: the plain singular value decomposition.
+// It is found by one-sided Jacobi rotations (Hestenes 1958), which take any two rows apart until
+// all are orthogonal.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_LOWRANK_H
 #define DLC_PASSES_COMPRESS_LOWRANK_H
 
@@ -39,8 +39,8 @@ struct RankedWeight {
 /// much.
 std::optional<std::vector<int64_t>> chooseRanks(llvm::ArrayRef<RankedWeight> weights, double share);
 
-/// `weights` is rows x columns. `moment` is x^T x, columns x columns, or empty; `dampening` times the
-/// mean of its diagonal is added to the diagonal. `rank` is from 1 to `rows`.
+/// `weights` is rows x columns. `moment` is x^T x, columns x columns, or empty; `dampening` times
+/// the mean of its diagonal is added to the diagonal. `rank` is from 1 to `rows`.
 LowRankFactors factorLowRank(llvm::ArrayRef<double> weights, int64_t rows,
                              llvm::ArrayRef<double> moment, double dampening, int64_t rank);
 

@@ -1,6 +1,6 @@
-//===- MagnitudeMask.cpp - Which weights are the smallest ------------------------------*- C++ -*-===//
+//===- MagnitudeMask.cpp - Which weights are the smallest ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/MagnitudeMask.h"
 
 #include "llvm/ADT/APFloat.h"

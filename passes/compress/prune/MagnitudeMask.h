@@ -1,8 +1,8 @@
-//===- MagnitudeMask.h - Which weights are the smallest --------------------------------*- C++ -*-===//
+//===- MagnitudeMask.h - Which weights are the smallest -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plain arrays of numbers: what a model does with them is PrunableWeights.h's subject.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_MAGNITUDEMASK_H
 #define DLC_PASSES_COMPRESS_MAGNITUDEMASK_H
 

@@ -1,6 +1,6 @@
-//===- PrunableWeights.cpp - The weights that products read ----------------------------*- C++ -*-===//
+//===- PrunableWeights.cpp - The weights that products read -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/PrunableWeights.h"
 
 #include "ir/dl/DLOps.h"
@@ -141,8 +141,9 @@ static std::optional<View> viewThrough(Operation *op, const View &view) {
   return moved(view, nest.results.front().map, dl::getDims(type));
 }
 
-/// The runs that a product sums over, as it reads `view` by `map`. Several dims without gaps between
-/// them are one run; of a convolution the first counts, the channels, since the others are taps.
+/// The runs that a product sums over, as it reads `view` by `map`. Several dims without gaps
+/// between them are one run; of a convolution the first counts, the channels, since the others are
+/// taps.
 static std::optional<SumRuns> runsOf(const LoopNest &nest, AffineMap map, ArrayRef<ViewDim> view) {
   std::optional<ViewDim> run;
   for (auto [dim, index] : llvm::zip_equal(view, map.getResults())) {

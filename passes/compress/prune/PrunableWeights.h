@@ -1,6 +1,6 @@
-//===- PrunableWeights.h - The weights that products read ------------------------------*- C++ -*-===//
+//===- PrunableWeights.h - The weights that products read ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_PRUNABLEWEIGHTS_H
 #define DLC_PASSES_COMPRESS_PRUNABLEWEIGHTS_H
 

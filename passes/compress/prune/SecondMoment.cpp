@@ -1,6 +1,6 @@
-//===- SecondMoment.cpp - The inputs of a product, multiplied by themselves --------------*- C++ -*-===//
+//===- SecondMoment.cpp - The inputs of a product, multiplied by themselves ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/SecondMoment.h"
 
 #include "ir/interfaces/LoopNest.h"

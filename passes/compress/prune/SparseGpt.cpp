@@ -1,6 +1,6 @@
-//===- SparseGpt.cpp - Zeros whose error the other weights take over ---------------------*- C++ -*-===//
+//===- SparseGpt.cpp - Zeros whose error the other weights take over ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/SparseGpt.h"
 
 #include "passes/compress/Cholesky.h"
@@ -14,7 +14,8 @@
 
 namespace dlc {
 
-/// Columns of a row that are worth an inverse of their own, whose time grows with their third power.
+/// Columns of a row that are worth an inverse of their own, whose time grows with their third
+/// power.
 static constexpr int64_t kMostOwnColumns = 1024;
 
 namespace {
@@ -26,7 +27,8 @@ public:
       : rows(rows), columns(columns), rowsTogether(rowsTogether) {}
   /// Adds what zero costs at this place, row by row and each row in one order of its columns.
   void add(int64_t row, int64_t column, double cost);
-  /// Marks the blocks that cost least in `isZero`, so many that about `count` numbers are in them; how many they are.
+  /// Marks the blocks that cost least in `isZero`, so many that about `count` numbers are in them;
+  /// how many they are.
   uint64_t takeCheapest(int64_t count, std::vector<bool> &isZero);
 
 private:
@@ -117,7 +119,8 @@ void Sweep::chooseTwoOfFour(int64_t row, int64_t begin) {
   isZero[order[0].second] = isZero[order[1].second] = true;
 }
 
-/// Makes the chosen numbers of one row zero; what comes after them in the row takes over their part.
+/// Makes the chosen numbers of one row zero; what comes after them in the row takes over their
+/// part.
 void Sweep::clearBlock(int64_t row, int64_t begin, int64_t end) {
   double *own = weights.data() + row * columns;
   std::vector<double> errors(end - begin);
@@ -187,7 +190,8 @@ std::vector<double> cubicSchedule(double last, int64_t steps) {
   return shares;
 }
 
-/// The diagonal of the inverse of the part of `moment` that `kept` names, with `added` on its diagonal.
+/// The diagonal of the inverse of the part of `moment` that `kept` names, with `added` on its
+/// diagonal.
 static std::vector<double> inverseDiagonal(llvm::ArrayRef<double> moment, int64_t columns,
                                            llvm::ArrayRef<int64_t> kept, double added) {
   const auto size = static_cast<int64_t>(kept.size());
@@ -217,7 +221,8 @@ void sparsifyInSteps(llvm::MutableArrayRef<double> weights, llvm::ArrayRef<doubl
   const double added = sum > 0 ? options.dampening * sum / static_cast<double>(columns) : 1;
   std::vector<bool> isZero(weights.size());
   int64_t zeros = 0;
-  // One inverse serves all rows that keep the same columns, and that of all columns serves rows that keep many.
+  // One inverse serves all rows that keep the same columns, and that of all columns serves rows
+  // that keep many.
   std::vector<int64_t> all(columns), kept, keptBefore;
   std::iota(all.begin(), all.end(), 0);
   const std::vector<double> ofAll = inverseDiagonal(moment, columns, all, added);

@@ -1,6 +1,6 @@
-//===- SparsityAllocation.h - How many zeros each weight gets ---------------------------*- C++ -*-===//
+//===- SparsityAllocation.h - How many zeros each weight gets -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_SPARSITYALLOCATION_H
 #define DLC_PASSES_COMPRESS_SPARSITYALLOCATION_H
 
@@ -20,9 +20,9 @@ struct SensitivityCurve {
   std::vector<Point> points; // by share, from 0 on; costs that fall as shares grow are noise
 };
 
-/// The share of zeros of each weight for which the sum of the costs is least, so that `total` of all numbers become
-/// zero. Between its points a curve counts as its lower convex hull. No share is above its
-/// curve's last one; where all have reached theirs, less than `total` becomes zero.
+/// The share of zeros of each weight for which the sum of the costs is least, so that `total` of
+/// all numbers become zero. Between its points a curve counts as its lower convex hull. No share is
+/// above its curve's last one; where all have reached theirs, less than `total` becomes zero.
 std::vector<double> allocateSparsity(llvm::ArrayRef<SensitivityCurve> curves, double total);
 
 } // namespace dlc

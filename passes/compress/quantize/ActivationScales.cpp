@@ -1,6 +1,6 @@
-//===- ActivationScales.cpp - Channels that matter more, rounded more finely -----------*- C++ -*-===//
+//===- ActivationScales.cpp - Channels that matter more, rounded more finely --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/ActivationScales.h"
 
 #include "llvm/ADT/STLExtras.h"

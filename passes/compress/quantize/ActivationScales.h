@@ -1,4 +1,4 @@
-//===- ActivationScales.h - Channels that matter more, rounded more finely -------------*- C++ -*-===//
+//===- ActivationScales.h - Channels that matter more, rounded more finely ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // AWQ (Lin, Tang, Tang, Yang, Chen, Wang, Xiao, Dang, Gan, Han: "AWQ: Activation-aware Weight
@@ -6,7 +6,7 @@
 // are rounded, column j is multiplied by s_j = (mean |x_j|)^a, and x_j is divided by it: the
 // product is the same, and what rounding takes from a column that large numbers are multiplied by
 // counts less. s is divided by the geometric mean of its largest and its smallest number.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_ACTIVATIONSCALES_H
 #define DLC_PASSES_COMPRESS_ACTIVATIONSCALES_H
 

@@ -1,6 +1,6 @@
-//===- ErrorFeedback.cpp - Rounding that makes up for its own errors -------------------*- C++ -*-===//
+//===- ErrorFeedback.cpp - Rounding that makes up for its own errors ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/ErrorFeedback.h"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
-//===- ErrorFeedback.h - Rounding that makes up for its own errors ---------------------*- C++ -*-===//
+//===- ErrorFeedback.h - Rounding that makes up for its own errors ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // GPTQ (Frantar, Ashkboos, Hoefler, Alistarh: "GPTQ: Accurate Post-Training Quantization for
 // Generative Pre-trained Transformers", 2022). The columns of a matrix W of weights are rounded one
 // after the other. The error of each moves those that are still to be rounded, so that the squared
 // error of W x over the vectors x that were seen grows least. With H = sum of x x^T and U upper
-// triangular, U^T U = H^-1, an error e of column j, divided by U[j][j], is taken off W[:, j + 1 ...]
-// times U[j][j + 1 ...].
-//===----------------------------------------------------------------------------------------------===//
+// triangular, U^T U = H^-1, an error e of column j, divided by U[j][j], is taken off W[:, j + 1
+// ...] times U[j][j + 1 ...].
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_ERRORFEEDBACK_H
 #define DLC_PASSES_COMPRESS_ERRORFEEDBACK_H
 
@@ -20,8 +20,8 @@ class SecondMoments {
 public:
   explicit SecondMoments(int64_t size) : size(size), sums(size * size), magnitudes(size) {}
 
-  /// Adds `count` vectors, one after the other. Sums are f64 and in the order of the vectors: how these
-  /// are cut into calls changes no bit.
+  /// Adds `count` vectors, one after the other. Sums are f64 and in the order of the vectors: how
+  /// these are cut into calls changes no bit.
   void add(const float *vectors, int64_t count);
   /// As if its vectors had been added here.
   SecondMoments &operator+=(const SecondMoments &other);
@@ -46,13 +46,15 @@ private:
   std::vector<double> magnitudes;
 };
 
-/// U of `moments` with `damping` times the mean of its diagonal added to that, row by row, the lower half
+/// U of `moments` with `damping` times the mean of its diagonal added to that, row by row, the
+/// lower half
 /// 0. Empty where H is 0 or so far from positive definite that damping does not help.
 std::vector<double> inverseFactor(const SecondMoments &moments, double damping);
 
-/// Writes `weights`, rows x columns (of which `moments` has as many), with error feedback, from the first column to the
-/// last. The grid of a group is fitted to what the errors before it have made of its weights, each counting as its
-/// column's part of H. Falls back on roundToNearest where inverseFactor gives nothing.
+/// Writes `weights`, rows x columns (of which `moments` has as many), with error feedback, from the
+/// first column to the last. The grid of a group is fitted to what the errors before it have made
+/// of its weights, each counting as its column's part of H. Falls back on roundToNearest where
+/// inverseFactor gives nothing.
 PackedMatrix roundWithFeedback(llvm::ArrayRef<float> weights, int64_t rows, int64_t columns,
                                WeightFormat format, const SecondMoments &moments,
                                double damping = 0.01);

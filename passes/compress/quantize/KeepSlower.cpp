@@ -1,6 +1,6 @@
-//===- KeepSlower.cpp - Products and look-ups that would be slower ------------------------*- C++ -*-===//
+//===- KeepSlower.cpp - Products and look-ups that would be slower ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/compress/quantize/QuantizableTables.h"

@@ -1,6 +1,6 @@
-//===- PackableWeights.cpp - Weights that can be stored in few bits --------------------*- C++ -*-===//
+//===- PackableWeights.cpp - Weights that can be stored in few bits -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/PackableWeights.h"
 
 #include "ir/analysis/FusionLegality.h"

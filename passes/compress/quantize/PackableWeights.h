@@ -1,6 +1,6 @@
-//===- PackableWeights.h - Weights that can be stored in few bits ----------------------*- C++ -*-===//
+//===- PackableWeights.h - Weights that can be stored in few bits -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_PACKABLEWEIGHTS_H
 #define DLC_PASSES_COMPRESS_PACKABLEWEIGHTS_H
 
@@ -21,7 +21,8 @@ namespace dlc {
 inline constexpr llvm::StringLiteral kCodesSuffix = ".codes", kScaleSuffix = ".scale",
                                      kZeroSuffix = ".zero";
 
-/// An attribute of a dl.weight that quantize-weights stores in 8 bits where the others get 4: i64, 8.
+/// An attribute of a dl.weight that quantize-weights stores in 8 bits where the others get 4: i64,
+/// 8.
 inline constexpr llvm::StringLiteral kStoredBits = "dl.stored_bits";
 
 /// A matrix of weights that products multiply by, or a table of which look-ups take rows, or both.
@@ -58,7 +59,8 @@ private:
 std::vector<PackableWeight> findPackableWeights(mlir::func::FuncOp function,
                                                 const LayerPatterns &kept);
 
-/// The activations of the products whose weights are not kept: each once, in the order of the weights.
+/// The activations of the products whose weights are not kept: each once, in the order of the
+/// weights.
 llvm::SmallVector<mlir::Value> activationsOf(llvm::ArrayRef<PackableWeight> weights);
 
 } // namespace dlc

@@ -1,6 +1,6 @@
-//===- PackedMatrix.cpp - A matrix of weights in few bits ------------------------------*- C++ -*-===//
+//===- PackedMatrix.cpp - A matrix of weights in few bits ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/PackedMatrix.h"
 
 #include "llvm/ADT/SmallVector.h"

@@ -1,9 +1,9 @@
-//===- PackedMatrix.h - A matrix of weights in few bits --------------------------------*- C++ -*-===//
+//===- PackedMatrix.h - A matrix of weights in few bits -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plain arrays of numbers: what a model does with them is PackableWeights.h's subject. A code c
 // means (c - zero point) * scale.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_PACKEDMATRIX_H
 #define DLC_PASSES_COMPRESS_PACKEDMATRIX_H
 
@@ -19,8 +19,8 @@ struct WeightFormat {
   unsigned bits = 8; // 4 or 8
   int64_t group =
       0; // neighbours of a row that share a grid, the last ones may be fewer; 0: the whole row
-  bool isSymmetric =
-      false; // all grids have one zero point, and as many numbers below 0 as above, 4 bits one more below
+  // All grids have one zero point, and as many numbers below 0 as above, 4 bits one more below
+  bool isSymmetric = false;
   bool isPerTensor = false; // all weights share one grid; `group` is 0 then
 
   /// The grids of a row.
@@ -43,12 +43,13 @@ struct WeightGrid {
 };
 
 /// The grid with the least sum of weighted squares of errors among those that take in all numbers,
-/// or less of either end, which is cut off. `importance` has one number for each weight, all at least
-/// 0; empty: all count alike. Zeros alone give scale 1. Weights are finite.
+/// or less of either end, which is cut off. `importance` has one number for each weight, all at
+/// least 0; empty: all count alike. Zeros alone give scale 1. Weights are finite.
 WeightGrid fitGrid(llvm::ArrayRef<double> weights, llvm::ArrayRef<double> importance,
                    const WeightFormat &format);
 
-/// The grid of all of `weights`, rows x columns, for a format with one; `importance` has a number for each column.
+/// The grid of all of `weights`, rows x columns, for a format with one; `importance` has a number
+/// for each column.
 WeightGrid fitGridOfAll(llvm::ArrayRef<float> weights, int64_t rows,
                         llvm::ArrayRef<double> importance, const WeightFormat &format);
 
@@ -67,8 +68,9 @@ struct PackedMatrix {
     return gridAt(row, column).numberOf(codes[row * columns + column]);
   }
 
-  /// The bytes of [rows, columns] of 8 bits, or of [rows, half] with half = (columns + 1) / 2: in the
-  /// low bits of byte i of a row the code of column i, in the high ones that of column half + i.
+  /// The bytes of [rows, columns] of 8 bits, or of [rows, half] with half = (columns + 1) / 2: in
+  /// the low bits of byte i of a row the code of column i, in the high ones that of column half +
+  /// i.
   std::vector<uint8_t> codeBytes() const;
   /// The bytes of f32[rows, groups] and of u8[rows, groups], or of f32[1, 1] and u8[1, 1].
   std::vector<uint8_t> scaleBytes() const, zeroBytes() const;
@@ -80,8 +82,8 @@ struct PackedMatrix {
   }
 };
 
-/// Writes each weight of `weights`, rows x columns, as the nearest number of a grid fitted to its group
-/// alone.
+/// Writes each weight of `weights`, rows x columns, as the nearest number of a grid fitted to its
+/// group alone.
 PackedMatrix roundToNearest(llvm::ArrayRef<float> weights, int64_t rows, int64_t columns,
                             WeightFormat format);
 

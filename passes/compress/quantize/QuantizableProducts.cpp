@@ -1,6 +1,6 @@
-//===- QuantizableProducts.cpp - The products that run on integers ---------------------*- C++ -*-===//
+//===- QuantizableProducts.cpp - The products that run on integers ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/QuantizableProducts.h"
 
 #include "ir/analysis/FusionLegality.h"
@@ -15,8 +15,8 @@ using namespace mlir;
 namespace dlc {
 
 /// Terms of one sum. Below the first number, converting operands and sums takes more time than
-/// integers save: a depthwise convolution has 9. Above the second, 255 * 127 times as many do not fit
-/// into the i32 that they are added in.
+/// integers save: a depthwise convolution has 9. Above the second, 255 * 127 times as many do not
+/// fit into the i32 that they are added in.
 static constexpr int64_t kFewestTerms = 16, kMostTerms = 66'000;
 
 std::optional<ProductScheme> productSchemeNamed(StringRef name) {

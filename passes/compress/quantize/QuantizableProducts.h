@@ -1,6 +1,6 @@
-//===- QuantizableProducts.h - The products that run on integers -----------------------*- C++ -*-===//
+//===- QuantizableProducts.h - The products that run on integers --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_QUANTIZABLEPRODUCTS_H
 #define DLC_PASSES_COMPRESS_QUANTIZABLEPRODUCTS_H
 
@@ -16,9 +16,9 @@ namespace dlc {
 /// The range that calibration has seen of the activation that a product reads: `[low, high]`.
 inline constexpr llvm::StringLiteral kActivationRange = "dl.activation_range";
 
-/// How products of weights run in 8 bits: on integers, with ranges of activations that calibration has
-/// seen (int8) or with those that each row of an activation turns out to have when the model runs
-/// (dynamic), or on floats of 8 bits, e4m3, with such ranges that calibration has seen (fp8).
+/// How products of weights run in 8 bits: on integers, with ranges of activations that calibration
+/// has seen (int8) or with those that each row of an activation turns out to have when the model
+/// runs (dynamic), or on floats of 8 bits, e4m3, with such ranges that calibration has seen (fp8).
 enum class ProductScheme { int8, dynamic, fp8 };
 /// The scheme that --quantize calls `name`; nullopt where no scheme of products has that name.
 std::optional<ProductScheme> productSchemeNamed(llvm::StringRef name);

@@ -1,6 +1,6 @@
-//===- QuantizableTables.cpp - The tables of look-ups that become integers -------------*- C++ -*-===//
+//===- QuantizableTables.cpp - The tables of look-ups that become integers ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/QuantizableTables.h"
 
 using namespace mlir;

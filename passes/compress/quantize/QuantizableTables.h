@@ -1,6 +1,6 @@
-//===- QuantizableTables.h - The tables of look-ups that become integers ---------------*- C++ -*-===//
+//===- QuantizableTables.h - The tables of look-ups that become integers ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_QUANTIZABLETABLES_H
 #define DLC_PASSES_COMPRESS_QUANTIZABLETABLES_H
 

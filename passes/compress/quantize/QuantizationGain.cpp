@@ -1,6 +1,6 @@
-//===- QuantizationGain.cpp - What integers and weights in few bits are estimated to gain -*- C++ -*-===//
+//===- QuantizationGain.cpp - What integers and weights in few bits are estimated to gain -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/QuantizationGain.h"
 
 #include "ir/machine/CpuModel.h"
@@ -135,7 +135,7 @@ static std::optional<Rows> rowsOf(const OpOperand &table) {
   return sizes.areKnown() ? std::optional(rows) : std::nullopt;
 }
 
-//===- The CPU --------------------------------------------------------------------------------------===//
+//===- The CPU --------------------------------------------------------------------------------===//
 
 /// Nanoseconds that reading `bytes` of weights takes beside arithmetic of `compute`.
 static double withWeights(const CpuModel &cpu, double compute, double bytes) {
@@ -200,7 +200,7 @@ static TargetGain rowsOnCpu(const Rows &rows, unsigned bits) {
           convert / 1e3, false};
 }
 
-//===- CUDA -----------------------------------------------------------------------------------------===//
+//===- CUDA -----------------------------------------------------------------------------------===//
 
 /// Microseconds of a product at `rate` multiply-adds a multiprocessor and clock, and of `bytes`.
 static double onGpu(const GpuModel &gpu, const Work &work, double rate, double bytes) {
@@ -258,7 +258,7 @@ static TargetGain rowsOnGpu(const Rows &rows, unsigned bits, StringRef precision
           time(bytesOfWeight(bits)), 0, true};
 }
 
-//===- All targets ----------------------------------------------------------------------------------===//
+//===- All targets ----------------------------------------------------------------------------===//
 
 /// Products of weights that read `activation`: they read one tensor of bytes.
 static double readersOf(Value activation) {

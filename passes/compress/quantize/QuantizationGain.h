@@ -1,10 +1,10 @@
-//===- QuantizationGain.h - What integers and weights in few bits are estimated to gain -*- C++ -*-===//
+//===- QuantizationGain.h - What integers and weights in few bits are estimated to gain -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An estimate for each product alone, from its loops and from the rates of ir/machine: the time of
 // its arithmetic or of its bytes, whichever is longer, and that of conversions. Symbols have their
 // usual sizes, else their smallest: batch 1.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
 #define DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
 
@@ -19,8 +19,9 @@ struct TargetGain {
   std::string target; // "cpu" or "cuda"
   double before;      // as it is
   double after;       // quantized
-  double
-      convert; // of `after`, what conversions take: of activations to bytes, of sums to f32, of weights from few bits
+  // Of `after`, what conversions take: of activations to bytes, of sums to f32, of weights from few
+  // bits
+  double convert;
   bool isModelled; // such a machine has never been measured
 
   double gain() const { return before / after; }

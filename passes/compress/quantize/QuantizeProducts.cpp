@@ -1,17 +1,18 @@
-//===- QuantizeProducts.cpp - Products of integers of 8 bits ---------------------------*- C++ -*-===//
+//===- QuantizeProducts.cpp - Products of integers of 8 bits ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x becomes (q - z) * s with q in u8, or q * s with q in i8, and w becomes r * t with r in i8: see ScaledProduct.h. z
-// and s are numbers, or what each row's smallest and largest element make of them as ONNX's
-// DynamicQuantizeLinear does with those of a whole tensor. A row is what one sum reads. So the result of
-// a sample does not depend on what else is in its batch, and grids are as fine as they can be.
+// x becomes (q - z) * s with q in u8, or q * s with q in i8, and w becomes r * t with r in i8: see
+// ScaledProduct.h. z and s are numbers, or what each row's smallest and largest element make of
+// them as ONNX's DynamicQuantizeLinear does with those of a whole tensor. A row is what one sum
+// reads. So the result of a sample does not depend on what else is in its batch, and grids are as
+// fine as they can be.
 //
 // A table of which look-ups take rows becomes r * t like the weight of a product; look-ups take
 // rows of r and of t.
 //
 // In e4m3 x becomes q * s and w becomes r * t with q and r floats of 8 bits, -448 to 448, which are
 // multiplied and added as f32.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/Passes.h"
@@ -56,7 +57,8 @@ struct Grid {
 /// Quantizes the products of one function.
 class Quantization {
 public:
-  /// `isSymmetric`: activations are i8 and have no zero point. `isPerTensor`: all weights of a product share a scale.
+  /// `isSymmetric`: activations are i8 and have no zero point. `isPerTensor`: all weights of a
+  /// product share a scale.
   Quantization(bool isSymmetric, bool isPerTensor)
       : isSymmetric(isSymmetric), isPerTensor(isPerTensor) {}
   /// Quantizes a product whose activation lies between two numbers.
@@ -123,8 +125,8 @@ Grid Grid::over(double low, double high, bool isSymmetric) {
   return {scale, std::clamp<int64_t>(std::llround(-low / scale), 0, 255)};
 }
 
-/// Whether the op's result holds elements of its operand and nothing else, in an order that grows as
-/// they do: then bytes may go through it in place of numbers.
+/// Whether the op's result holds elements of its operand and nothing else, in an order that grows
+/// as they do: then bytes may go through it in place of numbers.
 static bool movesElements(Operation *op) {
   return isa<dl::MaxPool1dOp, dl::MaxPool2dOp, dl::MaxPool3dOp, dl::ReshapeOp, dl::PermuteOp>(op);
 }
@@ -185,8 +187,8 @@ Quantization::QuantizedRows Quantization::rowsOf(Value x, ArrayRef<int64_t> summ
   high = builder.make<dl::MaximumOp>(high, builder.fullLike(high, 0));
   Value extent = builder.make<dl::SubOp>(high, low);
   Value scale = builder.make<dl::DivOp>(extent, builder.fullLike(extent, 255));
-  // A row of zeros alone has the scale 0: 0 / 0 is NaN, which casts to 0. NaN in a row makes its scale
-  // NaN, and so all results of the row.
+  // A row of zeros alone has the scale 0: 0 / 0 is NaN, which casts to 0. NaN in a row makes its
+  // scale NaN, and so all results of the row.
   Value zeroPoint = builder.make<dl::NegOp>(builder.make<dl::DivOp>(low, scale));
   zeroPoint = builder.cast(builder.make<dl::RoundOp>(zeroPoint), u8);
   dl::Dims whole = dl::dimsOf(x);

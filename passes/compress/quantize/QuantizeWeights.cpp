@@ -1,6 +1,6 @@
-//===- QuantizeWeights.cpp - Weights in few bits, unpacked by what reads them ----------*- C++ -*-===//
+//===- QuantizeWeights.cpp - Weights in few bits, unpacked by what reads them -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"

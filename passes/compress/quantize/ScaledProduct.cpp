@@ -1,6 +1,6 @@
-//===- ScaledProduct.cpp - A product of f32 as one of numbers in few bits ----------------*- C++ -*-===//
+//===- ScaledProduct.cpp - A product of f32 as one of numbers in few bits -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/ScaledProduct.h"
 
 #include "ir/dl/contraction/DLContraction.h"

@@ -1,6 +1,6 @@
-//===- TapActivations.cpp - Activations as results, to be measured ---------------------*- C++ -*-===//
+//===- TapActivations.cpp - Activations as results, to be measured ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Passes.h"
 #include "passes/buffers/PrependResults.h"
 #include "passes/compress/quantize/PackableWeights.h"

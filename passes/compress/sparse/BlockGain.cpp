@@ -1,6 +1,6 @@
-//===- BlockGain.cpp - What a product is estimated to gain without blocks of zeros -----*- C++ -*-===//
+//===- BlockGain.cpp - What a product is estimated to gain without blocks of zeros --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/sparse/BlockGain.h"
 
 #include "ir/machine/CpuModel.h"

@@ -1,6 +1,6 @@
-//===- BlockGain.h - What a product is estimated to gain without blocks of zeros --------*- C++ -*-===//
+//===- BlockGain.h - What a product is estimated to gain without blocks of zeros ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_BLOCKGAIN_H
 #define DLC_PASSES_COMPRESS_BLOCKGAIN_H
 
@@ -8,8 +8,8 @@
 
 namespace dlc {
 
-/// The suffixes of a weight's name in the names of the tensors that store-blocks makes of it, beside
-/// kValuesSuffix.
+/// The suffixes of a weight's name in the names of the tensors that store-blocks makes of it,
+/// beside kValuesSuffix.
 inline constexpr llvm::StringLiteral kColumnsSuffix = ".columns", kStartsSuffix = ".starts",
                                      kPanelsSuffix = ".panels";
 /// An attribute of a dl.weight whose numbers the driver has read: i64, how many of its blocks are

@@ -1,6 +1,6 @@
-//===- MatrixWeights.cpp - Weights that products read as matrices -----------------------*- C++ -*-===//
+//===- MatrixWeights.cpp - Weights that products read as matrices -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/sparse/MatrixWeights.h"
 
 #include "ir/analysis/FusionLegality.h"

@@ -1,6 +1,6 @@
-//===- MatrixWeights.h - Weights that products read as matrices -----------------------------*- C++ -*-===//
+//===- MatrixWeights.h - Weights that products read as matrices ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
 #define DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
 
@@ -24,8 +24,8 @@ struct MatrixProduct {
   mlir::Value scale;                // [rows, 1, ...], which multiplies the weight first; or null
 };
 
-/// A weight of f32, f16 or bf16 that products read as a matrix [rows, columns], where sums run along
-/// the columns: as it is, or cast.
+/// A weight of f32, f16 or bf16 that products read as a matrix [rows, columns], where sums run
+/// along the columns: as it is, or cast.
 struct MatrixWeight {
   dl::WeightOp op;
   bool isTransposed = false; // it lies as [columns, rows]
@@ -50,8 +50,8 @@ struct MatrixWeight {
 /// fold-batch-norm leaves, and after these through a cast.
 std::vector<MatrixWeight> findMatrixWeights(mlir::func::FuncOp function);
 
-/// Rows that share the numbers of a product; nullopt where the data say how many. Symbols have their
-/// usual sizes, else their smallest.
+/// Rows that share the numbers of a product; nullopt where the data say how many. Symbols have
+/// their usual sizes, else their smallest.
 std::optional<double> rowsOf(const MatrixProduct &product);
 
 } // namespace dlc

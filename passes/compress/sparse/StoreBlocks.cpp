@@ -1,6 +1,6 @@
-//===- StoreBlocks.cpp - Weights without their blocks of zeros -------------------------*- C++ -*-===//
+//===- StoreBlocks.cpp - Weights without their blocks of zeros ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"

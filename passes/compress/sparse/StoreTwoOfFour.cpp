@@ -1,6 +1,6 @@
-//===- StoreTwoOfFour.cpp - Weights of which two of each four neighbours are stored ----*- C++ -*-===//
+//===- StoreTwoOfFour.cpp - Weights of which two of each four neighbours are stored -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"

@@ -1,4 +1,4 @@
-//===- TwoOfFour.h - How 2:4 weights are stored -----------------------------------------*- C++ -*-===//
+//===- TwoOfFour.h - How 2:4 weights are stored -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_PASSES_COMPRESS_TWOOFFOUR_H
 #define DLC_PASSES_COMPRESS_TWOOFFOUR_H
@@ -7,8 +7,8 @@
 
 namespace dlc {
 
-/// The suffix of a weight's name in the name of the tensor of places that store-two-of-four makes of
-/// it, beside that of values (kValuesSuffix).
+/// The suffix of a weight's name in the name of the tensor of places that store-two-of-four makes
+/// of it, beside that of values (kValuesSuffix).
 inline constexpr llvm::StringLiteral kPlacesSuffix = ".places";
 /// An attribute of a dl.weight whose numbers the driver has read: i64, how many groups of four
 /// neighbours along its sums have more than two numbers that are not zero.

@@ -1,8 +1,8 @@
 //===- Api.cpp - The C API over Module and Context --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments are checked here, exceptions of the standard library end here, and the message of a failure
-// is kept for the thread.
+// Arguments are checked here, exceptions of the standard library end here, and the message of a
+// failure is kept for the thread.
 //===--------------------------------------------------------------------------------------===//
 #include "dlc/runtime.h"
 #include "runtime/core/DType.h"

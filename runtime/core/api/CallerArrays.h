@@ -33,18 +33,20 @@ Status checkInputs(const Module &module, const Executor &device,
 Status checkBools(const Module &module, const std::vector<CallerArray> &inputs);
 /// Whether the caller leaves the memory of an output to the context.
 inline bool isLeftToContext(const CallerArray &output) { return !output.data && !output.bytes; }
-/// The outputs are those of the binding, as far as it knows their dims; those left to the context have their element types.
-/// `mayKeep`: the context can keep outputs. DLC_UNSUPPORTED for one in GPU memory that could not be cut to what the data say.
+/// The outputs are those of the binding, as far as it knows their dims; those left to the context
+/// have their element types. `mayKeep`: the context can keep outputs. DLC_UNSUPPORTED for one in
+/// GPU memory that could not be cut to what the data say.
 Status checkOutputs(const Module &module, const Executor &device, const Binding &binding,
                     const std::vector<CallerArray> &outputs, bool mayKeep);
 
-/// Moves the elements of `from` that `to` keeps together: calls `move` with byte offsets to and from, and a number of bytes,
-/// in ascending order.
+/// Moves the elements of `from` that `to` keeps together: calls `move` with byte offsets to and
+/// from, and a number of bytes, in ascending order.
 Status moveTogether(size_t width, const Dims &from, const Dims &to,
                     const std::function<Status(size_t, size_t, size_t)> &move);
 
-/// Outputs of which the data say how large they are: sets `dims` to the real ones under the `counts` that a run has found, and
-/// moves the real elements together. DLC_INTERNAL for a count that is out of range.
+/// Outputs of which the data say how large they are: sets `dims` to the real ones under the
+/// `counts` that a run has found, and moves the real elements together. DLC_INTERNAL for a count
+/// that is out of range.
 Status cutOutputs(const Module &module, const Binding &binding, const std::vector<int64_t> &counts,
                   const std::vector<CallerArray> &outputs, std::vector<Dims> &dims);
 

@@ -305,7 +305,8 @@ Status Context::placeWritten(const WrittenStates &states) {
   return {};
 }
 
-/// Runs on arrays that have been checked; `dims` becomes those of the outputs where the data say how large they are.
+/// Runs on arrays that have been checked; `dims` becomes those of the outputs where the data say
+/// how large they are.
 Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
                         const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
   const Binding &binding = shapes->binding;

@@ -31,7 +31,8 @@ public:
 
   /// Binds, and makes the shapes ready for enqueue().
   Status prepare(const std::vector<CallerArray> &inputs);
-  /// Puts a run in line after those before it. `wanted`: the handle is not null. After a failure nothing of the run is in flight.
+  /// Puts a run in line after those before it. `wanted`: the handle is not null. After a failure
+  /// nothing of the run is in flight.
   Expected<std::shared_ptr<EnqueuedRun>> enqueue(std::vector<CallerArray> inputs,
                                                  std::vector<CallerArray> outputs, void *stream,
                                                  bool wanted);
@@ -41,10 +42,11 @@ public:
   /// All states are zero again, also after a run that failed; they may then have other dims.
   void resetStates();
 
-  /// The dims of what state `index` holds. Before the first run, and after a reset, those that are in the module: DLC_USAGE for a
-  /// state some of whose dims only a run tells.
+  /// The dims of what state `index` holds. Before the first run, and after a reset, those that are
+  /// in the module: DLC_USAGE for a state some of whose dims only a run tells.
   Expected<Dims> stateDims(size_t index) const;
-  /// Copies what state `index` holds, zeros before the first run, into host memory: dense and row-major. Waits for the runs in line.
+  /// Copies what state `index` holds, zeros before the first run, into host memory: dense and
+  /// row-major. Waits for the runs in line.
   Status readState(size_t index, void *data, size_t bytes);
   /// Sets the contents of state `index` for the next run from dense row-major host memory. Waits
   /// for queued runs.
@@ -54,7 +56,8 @@ public:
 
   /// Null before the first successful bind.
   const Binding *binding() const { return bound ? &bound->binding : nullptr; }
-  /// Dims of an output that callers see: after a bind the largest, -1 where only the run tells; after a run the real ones.
+  /// Dims of an output that callers see: after a bind the largest, -1 where only the run tells;
+  /// after a run the real ones.
   const Dims &outputDims(size_t index) const {
     return counted.empty() ? bound->binding.outputs[index] : counted[index];
   }
@@ -70,7 +73,8 @@ public:
     return *device;
   }
   bool isProfiled() const { return profiled; }
-  /// Sentences, a line each, about how the context came to be and what it met. Valid until the next call.
+  /// Sentences, a line each, about how the context came to be and what it met. Valid until the next
+  /// call.
   const std::string &remarks() const;
 
 private:
@@ -126,7 +130,8 @@ private:
   KeptOutputs kept;
   // The thread of the queue changes these while runs are in line there.
   ShapesPtr placed; ///< what the device has bound
-  /// Positions of the caches (schema::Cache), of the runs in line included: one that ends before it writes gives them back.
+  /// Positions of the caches (schema::Cache), of the runs in line included: one that ends before it
+  /// writes gives them back.
   std::atomic<int64_t> taken = 0;
   bool isHalfWritten = false; ///< a run failed that may have written some of the states
   RunQueue queue; ///< of a device that keeps no line itself. Its runs use all of the above

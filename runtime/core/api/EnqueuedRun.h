@@ -14,13 +14,15 @@
 
 namespace dlc::rt {
 
-/// Shared by the caller's handle and by what computes the run. Safe to use from many threads; outlives the context.
+/// Shared by the caller's handle and by what computes the run. Safe to use from many threads;
+/// outlives the context.
 class EnqueuedRun {
 public:
   virtual ~EnqueuedRun() = default;
 
   using Limit = std::optional<std::chrono::milliseconds>;
-  /// Waits for the end, at most `limit` (none: as long as it takes). The run's own status; DLC_PENDING where it has not ended.
+  /// Waits for the end, at most `limit` (none: as long as it takes). The run's own status;
+  /// DLC_PENDING where it has not ended.
   virtual Status wait(Limit limit) = 0;
 
   /// By output that callers see. To be read after wait() has told that the run has ended.

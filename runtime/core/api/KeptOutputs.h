@@ -24,7 +24,8 @@ public:
 
   /// Nothing is kept any more; the memory serves again.
   void forget();
-  /// Gives memory of these dims to the outputs that are left to the context, before a straight model runs.
+  /// Gives memory of these dims to the outputs that are left to the context, before a straight
+  /// model runs.
   Status fill(const Module &module, const std::vector<Dims> &dims,
               std::vector<CallerArray> &outputs);
   /// The kept outputs have these dims, which the run has counted.

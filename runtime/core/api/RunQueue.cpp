@@ -57,7 +57,8 @@ RunQueue::~RunQueue() {
   if (!line)
     return;
   if (isOfParent()) {
-    // The thread is in the parent alone. The child must neither wait for it nor destroy what it waits on.
+    // The thread is in the parent alone. The child must neither wait for it nor destroy what it
+    // waits on.
     [[maybe_unused]] Line *left = line.release();
     return;
   }
@@ -114,7 +115,8 @@ void RunQueue::work(Line &line) {
   std::unique_lock guard(line.lock);
   for (;;) {
     if (line.runs.empty() && !line.isClosed) {
-      // To wake a sleeper costs the caller of push() more than all else there: a run that comes soon after another finds none.
+      // To wake a sleeper costs the caller of push() more than all else there: a run that comes
+      // soon after another finds none.
       line.isWanted.store(false, std::memory_order_relaxed);
       guard.unlock();
       for (int spin = 0; spin < kSpins && !line.isWanted.load(std::memory_order_acquire); ++spin)

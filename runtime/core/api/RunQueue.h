@@ -36,8 +36,9 @@ private:
   Status status;
 };
 
-/// Computes runs one after another in the order in which they come. Its thread starts with the first of them; where there are none it
-/// looks for some tens of microseconds, then sleeps. push() and the rest are called by one thread at a time.
+/// Computes runs one after another in the order in which they come. Its thread starts with the
+/// first of them; where there are none it looks for some tens of microseconds, then sleeps. push()
+/// and the rest are called by one thread at a time.
 class RunQueue {
 public:
   RunQueue();
@@ -46,8 +47,8 @@ public:
   RunQueue(const RunQueue &) = delete;
   RunQueue &operator=(const RunQueue &) = delete;
 
-  /// Puts the run in line, or fails and has done nothing. DLC_USAGE in a process that was forked from the one that started the
-  /// thread, DLC_DEVICE where the system gives no thread.
+  /// Puts the run in line, or fails and has done nothing. DLC_USAGE in a process that was forked
+  /// from the one that started the thread, DLC_DEVICE where the system gives no thread.
   Status push(std::shared_ptr<QueuedRun> run);
   /// Waits until all runs have ended.
   void drain();

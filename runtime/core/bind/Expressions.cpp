@@ -46,7 +46,7 @@ static std::optional<Interval> combine(ExprOp op, Interval a, Interval b) {
   return std::nullopt;
 }
 
-//===- Definitions of derived symbols -------------------------------------------------------------===//
+//===- Definitions of derived symbols ---------------------------------------------------------===//
 
 static double realOf(int64_t bits) { return std::bit_cast<double>(bits); }
 static int64_t bitsOf(double real) { return std::bit_cast<int64_t>(real); }
@@ -147,7 +147,7 @@ Expected<Expressions::Kind> Expressions::kindOf(const std::vector<Kind> &earlier
   return givesReal ? Kind::real : Kind::integer;
 }
 
-//===- The table ----------------------------------------------------------------------------------===//
+//===- The table ------------------------------------------------------------------------------===//
 
 Expected<Expressions> Expressions::create(const schema::Module &module) {
   Expressions result;
@@ -198,7 +198,8 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
     if (node.op() >= ExprOp::floordiv && divisor.min <= 0)
       return refuse(row, " divides by what may be ", divisor.min, "; expected a positive divisor");
     std::optional<Interval> range = combine(node.op(), result.ranges[node.lhs()], divisor);
-    // Such sizes are refused when they turn up, for nothing has that memory, where symbols are computed.
+    // Such sizes are refused when they turn up, for nothing has that memory, where symbols are
+    // computed.
     if (!range && (module.given() || hasDerived))
       range = Interval{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
     if (!range)
@@ -304,8 +305,8 @@ std::vector<uint32_t> Expressions::symbolsOf(uint32_t index) const {
   return found;
 }
 
-/// `factor` times a symbol. Its name belongs to step * symbol + offset: 32 times a symbol of step 32
-/// is "H", twice that symbol "H/16".
+/// `factor` times a symbol. Its name belongs to step * symbol + offset: 32 times a symbol of step
+/// 32 is "H", twice that symbol "H/16".
 static std::string printSymbol(const dlc::schema::Symbol &symbol, int64_t factor) {
   std::string size = symbol.name()->str();
   if (symbol.offset() != 0)

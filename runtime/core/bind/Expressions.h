@@ -1,7 +1,8 @@
 //===- Expressions.h - The shape expressions of a module ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module keeps one table of expressions over its symbols; buffers, launches and dims name rows of it.
+// A module keeps one table of expressions over its symbols; buffers, launches and dims name rows of
+// it.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CORE_EXPRESSIONS_H
 #define DLC_RUNTIME_CORE_EXPRESSIONS_H
@@ -25,9 +26,9 @@ struct Interval {
 /// A view of the table, with what is known of each row for all values of the symbols.
 class Expressions {
 public:
-  /// Checks that each row names earlier rows and symbols in range, divides by positive values only, and
-  /// stays inside int64 for all symbol values. `module` passed the FlatBuffers verifier and its symbols
-  /// have min <= max.
+  /// Checks that each row names earlier rows and symbols in range, divides by positive values only,
+  /// and stays inside int64 for all symbol values. `module` passed the FlatBuffers verifier and its
+  /// symbols have min <= max.
   static Expected<Expressions> create(const schema::Module &module);
 
   size_t size() const { return ranges.size(); }
@@ -41,13 +42,15 @@ public:
   /// The symbol that the row is, and nothing else.
   std::optional<uint32_t> asSymbol(uint32_t index) const;
 
-  /// Values of rows 0..count-1 when symbol s has value symbols[s], which lies in its range. A derived
-  /// symbol has the value of its definition instead, in rows that name it moved into its range.
+  /// Values of rows 0..count-1 when symbol s has value symbols[s], which lies in its range. A
+  /// derived symbol has the value of its definition instead, in rows that name it moved into its
+  /// range.
   void evaluate(const std::vector<int64_t> &symbols, size_t count,
                 std::vector<int64_t> &values) const;
   /// Symbols that row `index` depends on.
   std::vector<uint32_t> symbolsOf(uint32_t index) const;
-  /// Whether row `index` depends on a symbol whose value a flow sets during the run (schema::Symbol::read).
+  /// Whether row `index` depends on a symbol whose value a flow sets during the run
+  /// (schema::Symbol::read).
   bool isRead(uint32_t index) const { return reads[index]; }
   /// Of each symbol: whether any row names it.
   std::vector<bool> usedSymbols() const;

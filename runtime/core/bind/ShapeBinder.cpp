@@ -212,8 +212,9 @@ private:
     return result.values[index];
   }
 
-  /// The one value of `symbol` for which expression `index` is `wanted`. It is searched by bisection:
-  /// dims are sums, products and quotients of sizes, so monotone. `exists`: there may be one.
+  /// The one value of `symbol` for which expression `index` is `wanted`. It is searched by
+  /// bisection: dims are sums, products and quotients of sizes, so monotone. `exists`: there may be
+  /// one.
   std::optional<int64_t> solveFor(uint32_t symbol, uint32_t index, int64_t wanted, bool &exists) {
     const schema::Symbol &info = *table.symbols()->Get(symbol);
     int64_t low = info.min(), high = info.max();

@@ -18,7 +18,8 @@ template <class Visit> void forEach(const Indices *list, Visit visit) {
     visit(list->Get(static_cast<uint32_t>(i)));
 }
 
-/// Finds the last step of its block at which each slot is read. A step with inner blocks reads what these read.
+/// Finds the last step of its block at which each slot is read. A step with inner blocks reads what
+/// these read.
 class Planner {
 public:
   Planner(const schema::Flow &flow, size_t numArguments)

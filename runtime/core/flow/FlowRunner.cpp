@@ -90,7 +90,8 @@ Status FlowRunner::run(const std::vector<Argument> &inputs,
   return status;
 }
 
-/// Puts the inputs and states into their slots. Inputs that kernels can read in place stay the caller's memory.
+/// Puts the inputs and states into their slots. Inputs that kernels can read in place stay the
+/// caller's memory.
 Status FlowRunner::start(const std::vector<Argument> &inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto width = static_cast<size_t>(rt::bytesOf(typeOf(static_cast<uint32_t>(i))));
@@ -180,7 +181,7 @@ Status FlowRunner::synchronize() {
   return status;
 }
 
-//===- Steps ------------------------------------------------------------------------------------===//
+//===- Steps ----------------------------------------------------------------------------------===//
 
 Status FlowRunner::checkTime() const {
   if (options.timeoutMs > 0 && Clock::now() - begin >= std::chrono::milliseconds(options.timeoutMs))
@@ -288,7 +289,7 @@ Status FlowRunner::branch(const schema::IfStep &step) {
   return {};
 }
 
-//===- About the whole --------------------------------------------------------------------------===//
+//===- About the whole ------------------------------------------------------------------------===//
 
 dlc_memory_info FlowRunner::memory() const {
   dlc_memory_info sum = {};

@@ -1,7 +1,8 @@
 //===- FlowRunner.h - Runs the flow of a module on a device ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each segment has an executor of its own; all work in one stream, with one pool of memory for the tensors between them.
+// Each segment has an executor of its own; all work in one stream, with one pool of memory for the
+// tensors between them.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CORE_FLOWRUNNER_H
 #define DLC_RUNTIME_CORE_FLOWRUNNER_H

@@ -18,7 +18,8 @@ public:
   SegmentRunner(const Module &module, std::unique_ptr<Executor> executor)
       : module(module), executor(std::move(executor)) {}
 
-  /// Runs the segment on tensors of the device, and makes its outputs. A call of the dims and numbers of the last one binds nothing.
+  /// Runs the segment on tensors of the device, and makes its outputs. A call of the dims and
+  /// numbers of the last one binds nothing.
   Status call(const std::vector<TensorRef> &inputs, const std::vector<int64_t> &numbers,
               TensorPool &pool, std::vector<TensorRef> &outputs);
 

@@ -10,7 +10,8 @@
 using namespace dlc;
 using namespace dlc::rt;
 
-/// Blocks of a few sizes serve tensors of many: sizes are multiples of an eighth of their power of two.
+/// Blocks of a few sizes serve tensors of many: sizes are multiples of an eighth of their power of
+/// two.
 static size_t roomFor(size_t bytes) {
   constexpr size_t kSmallest = 64;
   if (bytes <= kSmallest)

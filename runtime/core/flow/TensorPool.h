@@ -15,7 +15,8 @@ namespace dlc::rt {
 
 class TensorPool;
 
-/// A tensor in the memory of a device. Nothing writes it once another step may read it, so that slots share it.
+/// A tensor in the memory of a device. Nothing writes it once another step may read it, so that
+/// slots share it.
 struct Tensor {
   Tensor(Dims dims, size_t bytes, Argument place, TensorPool *owner)
       : dims(std::move(dims)), bytes(bytes), place(place), owner(owner) {}
@@ -33,8 +34,8 @@ struct Tensor {
 };
 using TensorRef = std::shared_ptr<Tensor>;
 
-/// Memory of an executor's device. Blocks of tensors that are gone are used again; those that stay idle beyond what is in use go back to the
-/// device. Outlives its tensors.
+/// Memory of an executor's device. Blocks of tensors that are gone are used again; those that stay
+/// idle beyond what is in use go back to the device. Outlives its tensors.
 class TensorPool {
 public:
   explicit TensorPool(Executor &device) : device(device) {}

@@ -11,8 +11,8 @@
 
 namespace dlc::rt {
 
-/// Read-only bytes at a page-aligned address. Move-only. A mapped file is read as it is used; one that
-/// is replaced by rename, as `dlc compile` does, stays whole.
+/// Read-only bytes at a page-aligned address. Move-only. A mapped file is read as it is used; one
+/// that is replaced by rename, as `dlc compile` does, stays whole.
 class FileBytes {
 public:
   static Expected<FileBytes> map(const char *path);
@@ -24,8 +24,8 @@ public:
 
   const uint8_t *data() const { return base; }
   size_t size() const { return count; }
-  /// Gives the memory of whole pages in this range of a mapped file back; who reads them again has the same bytes, read
-  /// anew. A copy in memory stays.
+  /// Gives the memory of whole pages in this range of a mapped file back; who reads them again has
+  /// the same bytes, read anew. A copy in memory stays.
   void releasePages(size_t offset, size_t bytes) const;
 
 private:

@@ -93,7 +93,8 @@ Status dlc::rt::checkHeader(const uint8_t *data, size_t bytes) {
 
   ModuleHeader header;
   std::memcpy(&header, data, sizeof(header));
-  // The header's layout up to the hash is fixed for all versions, so damage is told from another version.
+  // The header's layout up to the hash is fixed for all versions, so damage is told from another
+  // version.
   if (Hash128{header.headerHash[0], header.headerHash[1]} !=
       hashBytes(data, offsetof(ModuleHeader, headerHash)))
     return refuse("the header is damaged (its hash does not match): copy the file again");

@@ -12,9 +12,9 @@
 
 namespace dlc::rt {
 
-/// Checks everything that stands before the table, and the table's bounds and hash; the table itself is
-/// not looked into. `data` is aligned to 8. DLC_INCOMPATIBLE with a sentence that says what the file is
-/// instead, as far as its first bytes tell.
+/// Checks everything that stands before the table, and the table's bounds and hash; the table
+/// itself is not looked into. `data` is aligned to 8. DLC_INCOMPATIBLE with a sentence that says
+/// what the file is instead, as far as its first bytes tell.
 Status checkHeader(const uint8_t *data, size_t bytes);
 
 } // namespace dlc::rt

@@ -26,11 +26,12 @@ public:
   virtual ~PreparedProgram() = default;
 };
 
-/// A model.bin that passed all checks. Immutable and shared by threads, but for the cache of prepared
-/// programs, which locks.
+/// A model.bin that passed all checks. Immutable and shared by threads, but for the cache of
+/// prepared programs, which locks.
 class Module {
 public:
-  /// `verifyAll`: also hash the segments beyond 64 MiB, which are otherwise read when they are used.
+  /// `verifyAll`: also hash the segments beyond 64 MiB, which are otherwise read when they are
+  /// used.
   static Expected<std::shared_ptr<Module>> load(const char *path, bool verifyAll);
   static Expected<std::shared_ptr<Module>> loadMemory(const void *data, size_t bytes,
                                                       bool verifyAll);
@@ -39,17 +40,19 @@ public:
   const Expressions &expressions() const { return exprs; }
   /// Null if the module has no program of its own for the target, as a module with a flow.
   const schema::Program *program(schema::Target target) const;
-  /// Whether the module runs on the target: by its own program, or by the programs of all its segments.
+  /// Whether the module runs on the target: by its own program, or by the programs of all its
+  /// segments.
   bool hasProgram(schema::Target target) const;
   /// Null for a straight model.
   const schema::Flow *flow() const { return root->flow(); }
-  /// The modules that the flow calls. They share the file's bytes and have their own expressions and programs.
+  /// The modules that the flow calls. They share the file's bytes and have their own expressions
+  /// and programs.
   const std::vector<std::shared_ptr<Module>> &segments() const { return children; }
   const uint8_t *bytes(const schema::Segment &segment) const {
     return file->data() + segment.offset();
   }
-  /// Gives the memory of a segment back that nobody is about to read: of a mapped file alone, and who reads it again has
-  /// the same bytes.
+  /// Gives the memory of a segment back that nobody is about to read: of a mapped file alone, and
+  /// who reads it again has the same bytes.
   void releasePages(const schema::Segment &segment) const {
     file->releasePages(segment.offset(), segment.bytes());
   }
@@ -67,8 +70,8 @@ public:
   std::string describe(const schema::Value &value) const;
 
   using Prepare = std::function<Expected<std::shared_ptr<PreparedProgram>>()>;
-  /// The program prepared under `key` ("cpu avx512", "cuda:0"), by `prepare` the first time. A failure
-  /// is not kept. It lives as long as the module.
+  /// The program prepared under `key` ("cpu avx512", "cuda:0"), by `prepare` the first time. A
+  /// failure is not kept. It lives as long as the module.
   Expected<std::shared_ptr<PreparedProgram>> prepared(const std::string &key,
                                                       const Prepare &prepare);
 

@@ -297,7 +297,8 @@ static Status checkPrograms(const schema::Module &module, const Expressions &exp
   return {};
 }
 
-/// Checks what a module has by itself, but for the ranges of its bulk bytes, its programs and its flow.
+/// Checks what a module has by itself, but for the ranges of its bulk bytes, its programs and its
+/// flow.
 static Expected<Expressions> verifyTables(const schema::Module &module) {
   DLC_TRY(checkName("producer", module.producer()));
   DLC_TRY(checkName("model", module.model()));

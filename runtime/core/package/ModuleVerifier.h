@@ -1,9 +1,9 @@
 //===- ModuleVerifier.h - Does a module mean something that can be run? ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The FlatBuffers verifier checks structure: that each offset stays inside the table. Here the meaning
-// is checked: indices, expressions, shapes, segments, lifetimes, launch limits. All of it comes before
-// anything is allocated, so that the code after it may trust the table.
+// The FlatBuffers verifier checks structure: that each offset stays inside the table. Here the
+// meaning is checked: indices, expressions, shapes, segments, lifetimes, launch limits. All of it
+// comes before anything is allocated, so that the code after it may trust the table.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CORE_MODULEVERIFIER_H
 #define DLC_RUNTIME_CORE_MODULEVERIFIER_H
@@ -39,8 +39,8 @@ Expected<VerifiedModule> verifyModule(const schema::Module &module, uint64_t seg
 /// One program of it, after everything outside the programs was checked.
 Status verifyProgram(const schema::Module &module, const Expressions &expressions, size_t index);
 
-/// Every segment of bytes that the module names, those of its nested modules included, with what it holds, in the order of
-/// the table.
+/// Every segment of bytes that the module names, those of its nested modules included, with what it
+/// holds, in the order of the table.
 struct NamedSegment {
   const schema::Segment *segment;
   std::string what;

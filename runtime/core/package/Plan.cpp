@@ -61,7 +61,8 @@ private:
     PlannedBuffer planned{buffer.storage(), i, buffer.index(), values[buffer.bytes()]};
     if (buffer.storage() == Storage::view) {
       const PlannedBuffer &base = plan.buffers[buffer.index()];
-      // A view whose dims depend on symbols is of the main program alone: its dims are not known yet.
+      // A view whose dims depend on symbols is of the main program alone: its dims are not known
+      // yet.
       if (isPlanned(base.storage) && planned.bytes > base.bytes && phase == Phase::main)
         return malformed("buffer ", i, " views ", planned.bytes, " bytes of a buffer of ",
                          base.bytes);

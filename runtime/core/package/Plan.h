@@ -1,8 +1,8 @@
 //===- Plan.h - A program under bound shapes: places, sizes, launches -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What CPU and CUDA share of running a program. A plan holds numbers only; the device turns offsets into
-// addresses and launches into calls.
+// What CPU and CUDA share of running a program. A plan holds numbers only; the device turns offsets
+// into addresses and launches into calls.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CORE_PLAN_H
 #define DLC_RUNTIME_CORE_PLAN_H
@@ -21,10 +21,11 @@ struct PlannedBuffer {
   uint32_t root;           ///< the buffer whose bytes these are; itself where it is no view
   uint32_t index; ///< of the root: in the module's list of inputs, outputs, states or weights
   int64_t bytes;
-  int64_t offset =
-      0; ///< of the root in the arena (arena), the persistent block (persistent) or that of states (state)
-  /// A weight or persistent buffer that commands of the init program use and those of the main program do not: it may
-  /// go once the former have run. The offset of a persistent one is in the block of temporaries.
+  /// Of the root in the arena (arena), the persistent block (persistent) or that of states (state)
+  int64_t offset = 0;
+  /// A weight or persistent buffer that commands of the init program use and those of the main
+  /// program do not: it may go once the former have run. The offset of a persistent one is in the
+  /// block of temporaries.
   bool isTemporary = false;
   uint32_t lastUse = 0; ///< of a temporary: the last init command that uses it
 };

@@ -10,8 +10,8 @@
 
 namespace dlc::rt {
 
-/// FIPS 180-4. Neither the runtime nor the emulator links OpenSSL or LLVM, whose versions would serve
-/// otherwise.
+/// FIPS 180-4. Neither the runtime nor the emulator links OpenSSL or LLVM, whose versions would
+/// serve otherwise.
 std::array<unsigned char, 32> sha256(std::string_view bytes);
 
 std::string hexadecimal(const std::array<unsigned char, 32> &hash);

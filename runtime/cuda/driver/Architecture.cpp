@@ -17,7 +17,8 @@ using schema::CubinVariant;
 /// The first architectures with instructions of their own (wgmma), and with families.
 static constexpr int kFirstSpecific = 90, kFirstFamily = 100;
 
-/// Integrated GPUs: their code and that of the cards of the same generation do not serve each other.
+/// Integrated GPUs: their code and that of the cards of the same generation do not serve each
+/// other.
 static bool isIntegrated(int number) {
   return number == 87 || number == 88 || number == 101 || number == 110;
 }

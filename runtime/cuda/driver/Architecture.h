@@ -21,23 +21,25 @@ struct Architecture {
   int number = 0; ///< 90 for compute capability 9.0
   schema::CubinVariant variant = schema::CubinVariant::plain;
 
-  /// DLC_USAGE, with what was expected, where `name` names no architecture that dlc supports. Whether a
-  /// compiler knows it is another question.
+  /// DLC_USAGE, with what was expected, where `name` names no architecture that dlc supports.
+  /// Whether a compiler knows it is another question.
   static rt::Expected<Architecture> parse(std::string_view name);
-  /// What to compile for where the code runs on that device alone: the variant with all its instructions.
+  /// What to compile for where the code runs on that device alone: the variant with all its
+  /// instructions.
   static Architecture ofDevice(int number);
 
   /// "sm_90a".
   std::string name() const;
-  /// Whether code for this runs on a device of compute capability `device`: plain code also on later minor
-  /// versions, family code on later members of the family, specific code on its own GPU alone.
+  /// Whether code for this runs on a device of compute capability `device`: plain code also on
+  /// later minor versions, family code on later members of the family, specific code on its own GPU
+  /// alone.
   bool runsOn(int device) const;
 
   bool operator==(const Architecture &) const = default;
 };
 
-/// Of code for `a` and for `b`, both of which run on a device, which serves it better: closer to the
-/// device, then more specific.
+/// Of code for `a` and for `b`, both of which run on a device, which serves it better: closer to
+/// the device, then more specific.
 bool servesBetter(const Architecture &a, const Architecture &b);
 
 /// "sm_80, sm_86, sm_90, sm_90a": what a compiler that lists `numbers` takes, of what dlc supports.

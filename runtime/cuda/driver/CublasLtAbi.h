@@ -1,8 +1,9 @@
 //===- CublasLtAbi.h - The part of the cuBLASLt ABI that dlc uses ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As DriverAbi.h: cuBLASLt is loaded at run time, and dlc builds without its headers. Values are NVIDIA's,
-// the same in CUDA 12 and 13; test/unit/runtime/DriverAbiTest.cpp checks them where cublasLt.h is installed.
+// As DriverAbi.h: cuBLASLt is loaded at run time, and dlc builds without its headers. Values are
+// NVIDIA's, the same in CUDA 12 and 13; test/unit/runtime/DriverAbiTest.cpp checks them where
+// cublasLt.h is installed.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_CUBLASLTABI_H
 #define DLC_RUNTIME_CUDA_CUBLASLTABI_H
@@ -30,7 +31,8 @@ enum class BlasType : int { F32 = 0, F16 = 2, Bf16 = 14 };
 enum class BlasCompute : int { F32 = 68, F32FastTf32 = 77 };
 enum class BlasOperation : int { None = 0, Transpose = 1 };
 
-/// cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t, cublasLtMatmulPreferenceAttributes_t.
+/// cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t,
+/// cublasLtMatmulPreferenceAttributes_t.
 enum class BlasMatmulAttribute : int { TransposeA = 3, TransposeB = 4 };
 enum class BlasLayoutAttribute : int { BatchCount = 5, BatchStride = 6 };
 enum class BlasPreferenceAttribute : int {

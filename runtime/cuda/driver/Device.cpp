@@ -90,14 +90,16 @@ Status GpuDevice::start() {
                          "; dlc needs 8.0 (Ampere) or newer"));
   if (result = cuda.devicePrimaryCtxRetain(&primary, device); result != Result::Success) {
     primary = nullptr;
-    // Present and not to be had (exclusive mode, out of memory): a failure, not a reason to go elsewhere.
+    // Present and not to be had (exclusive mode, out of memory): a failure, not a reason to go
+    // elsewhere.
     return {DLC_DEVICE, text("CUDA device ", index, " (", deviceName,
                              "): cannot make a context: ", cuda.explain(result))};
   }
   return {};
 }
 
-/// Units of floats of a multiprocessor; 0 where the generation is later than all that are described.
+/// Units of floats of a multiprocessor; 0 where the generation is later than all that are
+/// described.
 static int unitsOf(int architecture) {
   const GpuModel &gpu = gpuModelOf(architecture);
   bool isLater = &gpu == std::end(kGpus) - 1 && architecture / 10 > gpu.architecture / 10;
@@ -159,8 +161,8 @@ Status GpuDevice::check(Result result, const std::string &what) {
   return status;
 }
 
-/// A block that grows does so by a quarter at least, where there is memory: for a sequence that grows by one in each run, a new block
-/// for each would take longer than the run.
+/// A block that grows does so by a quarter at least, where there is memory: for a sequence that
+/// grows by one in each run, a new block for each would take longer than the run.
 static constexpr int64_t kGrowthShare = 4;
 
 Status DeviceBlock::reserve(GpuDevice &device, int64_t wanted, const char *what) {

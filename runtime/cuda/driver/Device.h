@@ -16,7 +16,8 @@
 
 namespace dlc::cuda {
 
-/// A GPU with its primary context retained, shared by all modules on it. Safe to use from many threads.
+/// A GPU with its primary context retained, shared by all modules on it. Safe to use from many
+/// threads.
 class GpuDevice {
 public:
   /// DLC_UNSUPPORTED with the reason where there is no such GPU or it is older than Ampere.
@@ -35,22 +36,22 @@ public:
   /// Shared memory that a block may ask for, in bytes.
   int sharedLimit() const { return maxShared; }
 
-  /// What the hardware can do at its highest clocks: f32 operations (an fma is two) and bytes of memory, a
-  /// second. 0 where it is not known.
+  /// What the hardware can do at its highest clocks: f32 operations (an fma is two) and bytes of
+  /// memory, a second. 0 where it is not known.
   struct Peak {
     double flops = 0, bytes = 0;
   };
   Peak peak() const;
 
-  /// Turns the result of a call into a Status; `what` ("launch kernel 'k'") says what was tried. Errors
-  /// after which the context is lost are kept.
+  /// Turns the result of a call into a Status; `what` ("launch kernel 'k'") says what was tried.
+  /// Errors after which the context is lost are kept.
   rt::Status check(Result result, const std::string &what);
-  /// The first error after which nothing on this device works any more in this process. DLC_USAGE in a process that was
-  /// forked from the one that opened the device.
+  /// The first error after which nothing on this device works any more in this process. DLC_USAGE
+  /// in a process that was forked from the one that opened the device.
   rt::Status usable() const;
 
-  /// Something on the device does not end: keeps `what` ("the run ...") as the error. Whoever would wait for the device, to
-  /// free things among others, must ask isHung() first.
+  /// Something on the device does not end: keeps `what` ("the run ...") as the error. Whoever would
+  /// wait for the device, to free things among others, must ask isHung() first.
   rt::Status hang(const std::string &what);
   bool isHung() const { return hung; }
 
@@ -102,8 +103,9 @@ public:
   }
   ~DeviceBlock() { release(); }
 
-  /// At least `bytes`; the contents are lost where that needs a new block, which has some room for the next time. After a failure it is empty,
-  /// and the message says how much `what` ("the weights") need and how much is free.
+  /// At least `bytes`; the contents are lost where that needs a new block, which has some room for
+  /// the next time. After a failure it is empty, and the message says how much `what` ("the
+  /// weights") need and how much is free.
   rt::Status reserve(GpuDevice &device, int64_t bytes, const char *what);
   void release();
   DevicePtr address() const { return base; }

@@ -3,8 +3,8 @@
 //
 // dlc loads CUDA at run time and builds without its headers, so it declares the ABI itself: types,
 // the enumerators that it reads or passes, and (in Symbols.def) the functions. Values are NVIDIA's,
-// stable since CUDA 11; test/unit/runtime/DriverAbiTest.cpp checks them against cuda.h where that is
-// installed. The emulated driver in test/emulator implements the same declarations.
+// stable since CUDA 11; test/unit/runtime/DriverAbiTest.cpp checks them against cuda.h where that
+// is installed. The emulated driver in test/emulator implements the same declarations.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_DRIVERABI_H
 #define DLC_RUNTIME_CUDA_DRIVERABI_H
@@ -157,8 +157,8 @@ struct KernelNodeParams {
   Context context;
 };
 
-/// CUDA_MEMCPY3D_v2. A copy of a row of bytes from memory of the GPU to memory of the GPU sets the two addresses, the width, and 1
-/// for height and depth.
+/// CUDA_MEMCPY3D_v2. A copy of a row of bytes from memory of the GPU to memory of the GPU sets the
+/// two addresses, the width, and 1 for height and depth.
 struct MemcpyNodeParams {
   struct Side {
     size_t x, y, z, level;
@@ -178,7 +178,8 @@ struct GraphExecUpdateInfo {
   GraphNode errorNode, errorFromNode;
 };
 
-/// CUlaunchAttribute with the one that dlc sets: the kernel may begin before the one before it in its stream has ended.
+/// CUlaunchAttribute with the one that dlc sets: the kernel may begin before the one before it in
+/// its stream has ended.
 struct alignas(8) LaunchAttribute {
   static constexpr int kProgrammaticStreamSerialization = 6;
 
@@ -201,7 +202,8 @@ struct LaunchConfig {
 struct alignas(128) TensorMap {
   unsigned char opaque[128];
 };
-/// CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion: what dlc passes. f32 becomes tf32 on the way.
+/// CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion: what dlc passes. f32 becomes
+/// tf32 on the way.
 enum class TensorMapType : int { U8 = 0, F16 = 6, Bf16 = 9, Tf32 = 11 };
 inline constexpr int kSwizzle128 = 3, kPromoteL2To256 = 3;
 

@@ -159,8 +159,8 @@ static void addMatches(std::vector<std::string> &paths, const std::string &patte
   globfree(&found);
 }
 
-/// Where a library of the toolkit ("nvrtc") of one major version may be, best first. `wheel` is its folder in those
-/// for CUDA 12.
+/// Where a library of the toolkit ("nvrtc") of one major version may be, best first. `wheel` is its
+/// folder in those for CUDA 12.
 static std::vector<std::string> toolkitPaths(const char *library, const char *wheel, int major) {
   std::string name = text("lib", library, ".so.", major);
   std::vector<std::string> paths = {name};
@@ -169,7 +169,8 @@ static std::vector<std::string> toolkitPaths(const char *library, const char *wh
       addMatches(paths, text(home, "/lib64/", name));
   addMatches(paths, text("/usr/local/cuda/lib64/", name));
   addMatches(paths, text("/usr/local/cuda-", major, ".*/lib64/", name));
-  // The wheels: nvidia-cuda-nvrtc-cu12, and nvidia-cuda-nvrtc from version 13 on; nvidia-cublas likewise.
+  // The wheels: nvidia-cuda-nvrtc-cu12, and nvidia-cuda-nvrtc from version 13 on; nvidia-cublas
+  // likewise.
   std::vector<std::string> roots;
   for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (std::string root = fromEnvironment(variable); !root.empty())
@@ -185,7 +186,8 @@ static std::vector<std::string> toolkitPaths(const char *library, const char *wh
   return paths;
 }
 
-/// Major versions of the toolkit, best first: its libraries and a driver of the same major version fit.
+/// Major versions of the toolkit, best first: its libraries and a driver of the same major version
+/// fit.
 static std::vector<int> majorVersions(int driverVersion) {
   if (driverVersion != 0 && driverVersion / 1000 <= 12)
     return {12, 13};

@@ -22,8 +22,8 @@ struct Driver {
   std::string path;
   int version = 0; ///< 13000: the newest CUDA that the driver serves
 
-  /// The library that DLC_LIBCUDA names, else libcuda.so.1; initialised. One for the process and path,
-  /// never unloaded. DLC_UNSUPPORTED with the reason where CUDA is unusable.
+  /// The library that DLC_LIBCUDA names, else libcuda.so.1; initialised. One for the process and
+  /// path, never unloaded. DLC_UNSUPPORTED with the reason where CUDA is unusable.
   static rt::Expected<const Driver *> open();
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
@@ -48,9 +48,9 @@ struct Nvrtc {
   std::string path; ///< by which it was found
   NvrtcFacts facts;
 
-  /// The library that DLC_LIBNVRTC names; else the first found of the loader's path, CUDA_HOME, CUDA_PATH,
-  /// /usr/local/cuda and the nvidia-cuda-nvrtc wheel: of the major version that the driver (13000; 0: none)
-  /// runs code of first.
+  /// The library that DLC_LIBNVRTC names; else the first found of the loader's path, CUDA_HOME,
+  /// CUDA_PATH, /usr/local/cuda and the nvidia-cuda-nvrtc wheel: of the major version that the
+  /// driver (13000; 0: none) runs code of first.
   static rt::Expected<const Nvrtc *> open(int driverVersion);
 
   /// "NVRTC 13.0 (/usr/lib/libnvrtc.so.13)".
@@ -67,9 +67,10 @@ struct CublasLt {
   std::string path;   ///< by which it was found
   size_t version = 0; ///< 130002: 13.0.2
 
-  /// The library that DLC_LIBCUBLASLT names; else the first found where NVRTC is looked for, or in the
-  /// nvidia-cublas wheel: of the major version that the driver (13000; 0: none) runs first. DLC_UNSUPPORTED,
-  /// with the reason, where there is none: dlc's own kernels compute everything that it does.
+  /// The library that DLC_LIBCUBLASLT names; else the first found where NVRTC is looked for, or in
+  /// the nvidia-cublas wheel: of the major version that the driver (13000; 0: none) runs first.
+  /// DLC_UNSUPPORTED, with the reason, where there is none: dlc's own kernels compute everything
+  /// that it does.
   static rt::Expected<const CublasLt *> open(int driverVersion);
 
   std::string versionText() const; ///< "13.0.2"

@@ -1,8 +1,8 @@
 //===- StreamOrder.h - The runs of a context, one after another in any streams ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runs of a context share its buffers, so each waits on the GPU for the one before it. In one stream that is so; where the
-// next one goes into another stream, that waits for an event.
+// The runs of a context share its buffers, so each waits on the GPU for the one before it. In one
+// stream that is so; where the next one goes into another stream, that waits for an event.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_STREAMORDER_H
 #define DLC_RUNTIME_CUDA_STREAMORDER_H
@@ -21,9 +21,11 @@ class StreamOrder {
 public:
   explicit StreamOrder(GpuDevice &device) : device(device) {}
 
-  /// The context's own stream, which is there as long as the context: one that was used before need not be.
+  /// The context's own stream, which is there as long as the context: one that was used before need
+  /// not be.
   void setHome(Stream stream) { home = stream; }
-  /// DLC_USAGE for a stream of another context than the one that the kernels are loaded into, and for one that captures.
+  /// DLC_USAGE for a stream of another context than the one that the kernels are loaded into, and
+  /// for one that captures.
   rt::Status check(Stream stream) const;
   /// What is enqueued into `stream` from now on comes after the runs before.
   rt::Status begin(Stream stream);

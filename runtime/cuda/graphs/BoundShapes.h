@@ -1,8 +1,9 @@
 //===- BoundShapes.h - Programs under bound shapes, and their graphs ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A server meets the same few shapes again and again. For each of the last ones, and for those that were prepared, the plan is kept,
-// and a CUDA graph of its commands: from the second run on, or ahead.
+// A server meets the same few shapes again and again. For each of the last ones, and for those that
+// were prepared, the plan is kept, and a CUDA graph of its commands: from the second run on, or
+// ahead.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_BOUNDSHAPES_H
 #define DLC_RUNTIME_CUDA_BOUNDSHAPES_H
@@ -26,8 +27,8 @@ struct BoundShape {
   rt::Plan plan;
   std::vector<DevicePtr> addresses; ///< by buffer; of the arena at `arena`
   DevicePtr arena = 0, exchange = 0, states = 0;
-  /// By command: what the matrix library computes in the kernel's place, in the workspace at `workspace`. Empty: not
-  /// decided yet.
+  /// By command: what the matrix library computes in the kernel's place, in the workspace at
+  /// `workspace`. Empty: not decided yet.
   std::vector<std::unique_ptr<LibraryProduct>> products;
   DevicePtr workspace = 0;
   unsigned runs = 0;       ///< at these addresses

@@ -67,7 +67,8 @@ void CommandGraph::forget() {
 
 Status CommandGraph::capture(Stream stream, const std::function<Status()> &enqueue, Graph &graph) {
   const Driver &driver = device.driver();
-  // The capture is of this thread alone: other threads of the process may go on using CUDA as they like.
+  // The capture is of this thread alone: other threads of the process may go on using CUDA as they
+  // like.
   DLC_TRY(
       device.check(driver.streamBeginCapture(stream, StreamCaptureMode::ThreadLocal), "capture"));
   Status enqueued = enqueue();

@@ -14,8 +14,8 @@ namespace dlc::cuda {
 /// Which commands of a graph are given other numbers.
 enum class Patched { all, interface };
 
-/// A graph replays in one call what takes one call a command. Its functions, the destructor too, need the device's context to be
-/// current.
+/// A graph replays in one call what takes one call a command. Its functions, the destructor too,
+/// need the device's context to be current.
 class CommandGraph {
 public:
   explicit CommandGraph(GpuDevice &device) : device(device) {}
@@ -28,18 +28,20 @@ public:
   /// It shall not be made: that failed, or does not pay.
   bool isGivenUp() const { return givenUp; }
 
-  /// Records what `enqueue`, which calls note() after each command, puts into `stream`, which is the runtime's own. A graph that
-  /// there is takes over what is new. Where that fails for want of something (memory, a function of an old driver) it is given up:
-  /// only an error after which the device is lost is a failure. `finish` waits for the runs in flight, which a graph outlives.
+  /// Records what `enqueue`, which calls note() after each command, puts into `stream`, which is
+  /// the runtime's own. A graph that there is takes over what is new. Where that fails for want of
+  /// something (memory, a function of an old driver) it is given up: only an error after which the
+  /// device is lost is a failure. `finish` waits for the runs in flight, which a graph outlives.
   rt::Status record(Stream stream, const std::function<rt::Status()> &enqueue,
                     const std::function<rt::Status()> &finish);
   /// Remembers the newest node of what `stream` captures as the command's.
   void note(size_t command, Stream stream);
 
-  /// Gives the nodes of the commands, all of them or those that use inputs or outputs, what `plan` and `addresses` say: arguments
-  /// and grid of a launch, ends and size of a copy. A graph in flight may be given them: CUDA has launches that are enqueued or
-  /// running keep theirs. False where it cannot be done; then some nodes may have been changed, and the graph is recorded anew or
-  /// given up.
+  /// Gives the nodes of the commands, all of them or those that use inputs or outputs, what `plan`
+  /// and `addresses` say: arguments and grid of a launch, ends and size of a copy. A graph in
+  /// flight may be given them: CUDA has launches that are enqueued or running keep theirs. False
+  /// where it cannot be done; then some nodes may have been changed, and the graph is recorded anew
+  /// or given up.
   bool patch(const CudaProgram &program, const rt::Plan &plan,
              const std::vector<DevicePtr> &addresses, Patched which);
 

@@ -16,7 +16,8 @@ using schema::Storage;
 
 /// Of what kernels may read and write: their widest vectors.
 static constexpr DevicePtr kAlignment = 16;
-/// More than this the driver stages itself, piece by piece while the pieces before are on their way.
+/// More than this the driver stages itself, piece by piece while the pieces before are on their
+/// way.
 static constexpr int64_t kMostPinned = int64_t(1) << 20;
 static constexpr int64_t kPinnedAlignment = 64;
 
@@ -31,8 +32,8 @@ Status RunArguments::refuse(const Place &place, const std::string &why) const {
                           rt::quoted(values->Get(index)->name()->string_view()), ": ", why)};
 }
 
-/// The pointer must be to memory of this GPU and context that is large enough. Asking costs a few microseconds, so a pointer
-/// that was asked about in the run before is not asked about again.
+/// The pointer must be to memory of this GPU and context that is large enough. Asking costs a few
+/// microseconds, so a pointer that was asked about in the run before is not asked about again.
 Status RunArguments::check(const Place &place) {
   DevicePtr pointer = pointerOf(place.argument);
   std::pair<DevicePtr, int64_t> key = {pointer, place.bytes};
@@ -48,7 +49,8 @@ Status RunArguments::check(const Place &place) {
     return refuse(place, "its pointer is not to GPU memory; for memory of the host leave "
                          "dlc_tensor.memory at DLC_MEMORY_HOST");
   DLC_TRY(device.check(result, "ask about a pointer"));
-  // What the driver does not know of a kind of memory (pools, mapped memory) is not held against it.
+  // What the driver does not know of a kind of memory (pools, mapped memory) is not held against
+  // it.
   bool isKnown = true;
   auto ask = [&](void *value, PointerAttribute attribute) {
     Result answer = driver.pointerGetAttribute(value, attribute, pointer);

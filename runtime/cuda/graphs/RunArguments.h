@@ -1,9 +1,9 @@
 //===- RunArguments.h - A run's inputs and outputs, in host or GPU memory --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arrays in GPU memory are used where they lie. Those in host memory have a place in the arena, and are copied there and
-// back: small ones through pinned memory once a shape has a graph, so that a copy is a command like any other and the
-// run waits once.
+// Arrays in GPU memory are used where they lie. Those in host memory have a place in the arena, and
+// are copied there and back: small ones through pinned memory once a shape has a graph, so that a
+// copy is a command like any other and the run waits once.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_RUNARGUMENTS_H
 #define DLC_RUNTIME_CUDA_RUNARGUMENTS_H
@@ -23,17 +23,19 @@ class RunArguments {
 public:
   RunArguments(GpuDevice &device, const rt::Module &module) : device(device), module(module) {}
 
-  /// Decides where each input and output lies during this run and writes that into `addresses`, which has the other
-  /// buffers and lets `arena` hold what is not used in place. `moved`: some address is another than before.
-  /// DLC_USAGE for a pointer that is not to this GPU's memory.
+  /// Decides where each input and output lies during this run and writes that into `addresses`,
+  /// which has the other buffers and lets `arena` hold what is not used in place. `moved`: some
+  /// address is another than before. DLC_USAGE for a pointer that is not to this GPU's memory.
   rt::Status place(const rt::Plan &plan, DevicePtr arena, const std::vector<rt::Argument> &inputs,
                    const std::vector<rt::Argument> &outputs, std::vector<DevicePtr> &addresses,
                    bool &moved);
 
-  /// Whether nobody need wait for the copies of this run's arrays: those in host memory are pinned. DLC_USAGE for another.
+  /// Whether nobody need wait for the copies of this run's arrays: those in host memory are pinned.
+  /// DLC_USAGE for another.
   rt::Status checkPinned();
 
-  /// Enqueues the copies of what is not used in place; `replayed`: as often as may be, and soon again.
+  /// Enqueues the copies of what is not used in place; `replayed`: as often as may be, and soon
+  /// again.
   rt::Status copyIn(const std::vector<DevicePtr> &addresses, Stream stream, bool replayed);
   rt::Status copyOut(const std::vector<DevicePtr> &addresses, Stream stream);
   /// After the stream has run: what still lies in pinned memory goes to the caller.

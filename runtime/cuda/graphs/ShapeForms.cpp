@@ -9,14 +9,16 @@
 using namespace dlc;
 using namespace dlc::cuda;
 
-/// The numbers that two shapes of one form have in common: for each command, whether it is skipped and which variant's launch it is.
+/// The numbers that two shapes of one form have in common: for each command, whether it is skipped
+/// and which variant's launch it is.
 static std::vector<int64_t> keyOf(const schema::Program &program, const rt::Plan &plan) {
   std::vector<int64_t> key;
   key.reserve(plan.commands.size());
   for (const rt::PlannedCommand &command : plan.commands) {
     key.push_back(command.skip ? -1 : reinterpret_cast<intptr_t>(command.launch));
-    // CUDA does not say that it looks, where a graph is changed, whether all blocks of a cooperative launch find room at once.
-    // Such a launch has the same grid in all shapes of a form.
+    // CUDA does not say that it looks, where a graph is changed, whether all blocks of a
+    // cooperative launch find room at once. Such a launch has the same grid in all shapes of a
+    // form.
     if (!command.skip && command.launch &&
         program.kernels()->Get(command.launch->kernel())->cooperative())
       key.insert(key.end(), command.grid, command.grid + 3);

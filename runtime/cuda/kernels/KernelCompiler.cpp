@@ -23,8 +23,8 @@ using rt::text;
 /// More would not help: kernels are few, and NVRTC locks.
 static constexpr size_t kMaxThreads = 16;
 
-/// Beside the architecture. fma is written out where it is wanted, so that CPU and GPU round alike. NVRTC
-/// would otherwise change the process's stack limit.
+/// Beside the architecture. fma is written out where it is wanted, so that CPU and GPU round alike.
+/// NVRTC would otherwise change the process's stack limit.
 static constexpr const char *kOptions[] = {"--std=c++17", "--fmad=false", "-default-device",
                                            "--modify-stack-limit=false"};
 
@@ -37,7 +37,7 @@ KernelCompiler::KernelCompiler(int driverVersion, const char *cacheFolder)
     : driverVersion(driverVersion),
       cache(KernelCache::folderFor(cacheFolder), KernelCache::limitFromEnvironment()) {}
 
-//===- Which NVRTC ------------------------------------------------------------------------------===//
+//===- Which NVRTC ----------------------------------------------------------------------------===//
 
 /// By all that decides which library is found.
 std::string KernelCompiler::noteName() const {
@@ -136,7 +136,7 @@ Status KernelCompiler::check(const Architecture &arch) {
                           arch.name(), "; it knows ", describeArchitectures(facts->architectures))};
 }
 
-//===- Compiling --------------------------------------------------------------------------------===//
+//===- Compiling ------------------------------------------------------------------------------===//
 
 std::string KernelCompiler::keyOf(const std::string &digest, const CompileTarget &target) const {
   std::string all = text("dlc-cubin 1\n", digest, "\n", target.option(), "\n");

@@ -1,9 +1,9 @@
 //===- KernelCompiler.h - From CUDA text to cubins ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the runtime does at load and `dlc compile --target sm_90a` ahead of time: look into the cache, compile
-// the rest with NVRTC on several threads, keep it. NVRTC is loaded only where something must be compiled:
-// loading it takes longer than a small model from the cache.
+// What the runtime does at load and `dlc compile --target sm_90a` ahead of time: look into the
+// cache, compile the rest with NVRTC on several threads, keep it. NVRTC is loaded only where
+// something must be compiled: loading it takes longer than a small model from the cache.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_KERNELCOMPILER_H
 #define DLC_RUNTIME_CUDA_KERNELCOMPILER_H
@@ -29,28 +29,29 @@ struct CompileTarget {
   std::string option() const;
 };
 
-/// Told how many of the kernels to compile are done, first with 0. Called on the thread that compiles.
+/// Told how many of the kernels to compile are done, first with 0. Called on the thread that
+/// compiles.
 using CompileProgress = std::function<void(size_t done, size_t total)>;
 
 class KernelCompiler {
 public:
-  /// `driverVersion`: 13000, or 0 where code shall be made without a driver. `cacheFolder`: null for the
-  /// environment's, empty for none.
+  /// `driverVersion`: 13000, or 0 where code shall be made without a driver. `cacheFolder`: null
+  /// for the environment's, empty for none.
   KernelCompiler(int driverVersion, const char *cacheFolder);
 
-  /// For a device of this machine: its own architecture, or, where NVRTC is older than the device, the
-  /// newest that it knows as PTX. `deviceName` is for messages.
+  /// For a device of this machine: its own architecture, or, where NVRTC is older than the device,
+  /// the newest that it knows as PTX. `deviceName` is for messages.
   rt::Expected<CompileTarget> targetFor(int device, const std::string &deviceName);
   /// DLC_USAGE, naming what is known, where NVRTC cannot compile for it.
   rt::Status check(const Architecture &arch);
 
-  /// Sets `images` to the code of each text, in their order; equal texts are compiled once. DLC_INTERNAL with
-  /// the compiler's log where a text does not compile.
+  /// Sets `images` to the code of each text, in their order; equal texts are compiled once.
+  /// DLC_INTERNAL with the compiler's log where a text does not compile.
   rt::Status compile(const std::vector<KernelText> &texts, const CompileTarget &target,
                      std::vector<std::string> &images, const CompileProgress &progress = {});
 
-  /// The version by which code is made: of the NVRTC that is loaded, or would be. Known after targetFor(),
-  /// check() or compile().
+  /// The version by which code is made: of the NVRTC that is loaded, or would be. Known after
+  /// targetFor(), check() or compile().
   const NvrtcFacts &compilerFacts() const { return *facts; }
   const KernelCache &kernelCache() const { return cache; }
 

@@ -18,12 +18,14 @@ struct KernelText {
   std::vector<const char *> headers, headerNames;
 };
 
-/// `text` without comments, spaces at ends of lines and empty lines; literals stay as they are. Model names
-/// and lines stand in comments, so that texts which compile to the same code become equal.
+/// `text` without comments, spaces at ends of lines and empty lines; literals stay as they are.
+/// Model names and lines stand in comments, so that texts which compile to the same code become
+/// equal.
 std::string stripComments(std::string_view text);
 
-/// Identifies kernels by SHA-256 of the comment-stripped text and headers, in hexadecimal: the key of the
-/// cubin cache and of the ledger of kernels that hardware has confirmed. Remembers the headers' parts.
+/// Identifies kernels by SHA-256 of the comment-stripped text and headers, in hexadecimal: the key
+/// of the cubin cache and of the ledger of kernels that hardware has confirmed. Remembers the
+/// headers' parts.
 class KernelDigest {
 public:
   std::string of(const KernelText &text);

@@ -73,8 +73,8 @@ static std::string driverName(const GpuDevice &device) {
               device.driver().version % 1000 / 10, ")");
 }
 
-/// Loads `image` as the code of the source. Where the driver refuses it, `result` says how, and that is no
-/// failure yet.
+/// Loads `image` as the code of the source. Where the driver refuses it, `result` says how, and
+/// that is no failure yet.
 Status Kernels::load(GpuDevice &device, const std::string &name, const void *image, size_t source,
                      Result &result) {
   char log[2048] = {};

@@ -45,9 +45,10 @@ public:
 
   /// Makes ready what runs at load and what runs under all shapes.
   ///
-  /// Loads the code that the package has for the device; where it has none, or the driver does not take
-  /// it, compiles the sources. Checks that each kernel's launches fit the device. DLC_UNSUPPORTED where code
-  /// is missing and may not be compiled; DLC_INTERNAL with the compiler's log where text does not compile.
+  /// Loads the code that the package has for the device; where it has none, or the driver does not
+  /// take it, compiles the sources. Checks that each kernel's launches fit the device.
+  /// DLC_UNSUPPORTED where code is missing and may not be compiled; DLC_INTERNAL with the
+  /// compiler's log where text does not compile.
   rt::Status build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
                    const KernelOptions &options);
   /// Makes ready, in the same way, the kernels of `commands` that are not yet.

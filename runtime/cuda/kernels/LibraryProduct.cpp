@@ -1,8 +1,9 @@
 //===- LibraryProduct.cpp - A launch as a call of cuBLASLt ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library's matrices lie column by column, ours row by row: read its way, each of ours is its transposed. So it
-// is asked for D^T = B^T A^T, whose factors and result are then where and how it expects them.
+// The library's matrices lie column by column, ours row by row: read its way, each of ours is its
+// transposed. So it is asked for D^T = B^T A^T, whose factors and result are then where and how it
+// expects them.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/kernels/LibraryProduct.h"
 #include "runtime/core/Text.h"

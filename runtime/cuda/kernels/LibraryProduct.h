@@ -13,7 +13,8 @@
 
 namespace dlc::cuda {
 
-/// One product under bound shapes: how the library shall compute it, chosen by the library. Move-only.
+/// One product under bound shapes: how the library shall compute it, chosen by the library.
+/// Move-only.
 class LibraryProduct {
 public:
   LibraryProduct(LibraryProduct &&other) noexcept { *this = std::move(other); }
@@ -38,8 +39,9 @@ private:
 /// When a product that the library could compute is given to it.
 enum class LibraryUse { estimated, never, always };
 
-/// cuBLASLt on one GPU, loaded when the first product wants it. Whatever is wrong with it is no failure: dlc's own
-/// kernel computes the product, and remarks() says why. Used with the device's context current.
+/// cuBLASLt on one GPU, loaded when the first product wants it. Whatever is wrong with it is no
+/// failure: dlc's own kernel computes the product, and remarks() says why. Used with the device's
+/// context current.
 class MatrixLibrary {
 public:
   MatrixLibrary(GpuDevice &device, LibraryUse use) : device(device), use(use) {}
@@ -47,8 +49,8 @@ public:
   MatrixLibrary(const MatrixLibrary &) = delete;
   MatrixLibrary &operator=(const MatrixLibrary &) = delete;
 
-  /// For each command of the plan the library's product, or null where the kernel is launched. An error is one after which
-  /// the device is lost.
+  /// For each command of the plan the library's product, or null where the kernel is launched. An
+  /// error is one after which the device is lost.
   rt::Status prepare(const rt::Plan &plan, std::vector<std::unique_ptr<LibraryProduct>> &products);
 
   /// Gives the library's handle back, where there is one; its products are gone.

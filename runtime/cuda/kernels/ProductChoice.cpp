@@ -14,7 +14,8 @@ using namespace dlc::cuda;
 /// Where copies of 16 bytes can begin.
 static constexpr int64_t kCopyBytes = 16;
 
-/// The step between neighbouring rows or columns of a matrix that lies along the other; 0 where it lies along none.
+/// The step between neighbouring rows or columns of a matrix that lies along the other; 0 where it
+/// lies along none.
 static int64_t leadingStep(const rt::PlannedMatrix &matrix, int64_t rows, int64_t columns) {
   if (matrix.column == 1 && matrix.row >= columns)
     return matrix.row;

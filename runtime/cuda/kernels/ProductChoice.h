@@ -3,7 +3,8 @@
 //
 // The compiler has compared the call with the kernels, for each GPU and all shapes
 // (codegen/cuda/schedule/contraction/LibraryChoice.h). Nothing is timed, so that one file gives one
-// answer on one device, every time. A file of a compiler that did not compare them keeps its kernels.
+// answer on one device, every time. A file of a compiler that did not compare them keeps its
+// kernels.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_PRODUCTCHOICE_H
 #define DLC_RUNTIME_CUDA_PRODUCTCHOICE_H
@@ -12,12 +13,12 @@
 
 namespace dlc::cuda {
 
-/// Whether a library takes the product at all: each factor lies along its rows or columns, none is empty, extents are
-/// 32-bit numbers, and rows begin where 16-byte copies can.
+/// Whether a library takes the product at all: each factor lies along its rows or columns, none is
+/// empty, extents are 32-bit numbers, and rows begin where 16-byte copies can.
 bool isLibraryProduct(const rt::PlannedProduct &product);
 
-/// Whether it is estimated to be faster there than by dlc's own kernel on a GPU of this architecture
-/// (90 for sm_90).
+/// Whether it is estimated to be faster there than by dlc's own kernel on a GPU of this
+/// architecture (90 for sm_90).
 bool paysAsLibraryProduct(const rt::PlannedProduct &product, int architecture);
 
 } // namespace dlc::cuda

@@ -6,8 +6,9 @@
 //   std::vector<float> image(64), probs(10);
 //   context.run({dlc::Tensor({1, 1, 8, 8}, image)}, {dlc::Tensor({1, 10}, probs)});
 //
-// This header is all there is: a program that includes it links libdlc_runtime and nothing else. Objects own what they have made
-// and can be moved; what fails throws dlc::Error. The words are those of dlc/runtime.h, which says the rest.
+// This header is all there is: a program that includes it links libdlc_runtime and nothing else.
+// Objects own what they have made and can be moved; what fails throws dlc::Error. The words are
+// those of dlc/runtime.h, which says the rest.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_DLC_HPP
 #define DLC_DLC_HPP
@@ -45,7 +46,8 @@ inline void check(dlc_status status) {
 
 using Shape = std::vector<int64_t>;
 
-/// Elements that lie one after another and belong to somebody else: what std::span is from C++20 on.
+/// Elements that lie one after another and belong to somebody else: what std::span is from C++20
+/// on.
 template <class T> class Span {
 public:
   constexpr Span(T *data, size_t size) noexcept : first(data), count(size) {}
@@ -103,11 +105,13 @@ template <> struct DType<bool> {
 };
 } // namespace detail
 
-/// The element type of a C++ type. Types without one of their own in C++ (f16, bf16, f8...) are given by name.
+/// The element type of a C++ type. Types without one of their own in C++ (f16, bf16, f8...) are
+/// given by name.
 template <class T>
 inline constexpr dlc_dtype dtypeOf = detail::DType<std::remove_const_t<T>>::value;
 
-/// A dense row-major array that belongs to the caller: nothing is copied. As an input it is only read.
+/// A dense row-major array that belongs to the caller: nothing is copied. As an input it is only
+/// read.
 class Tensor : public dlc_tensor {
 public:
   Tensor(const Shape &shape, dlc_dtype type, const void *elements, size_t size,
@@ -131,7 +135,8 @@ public:
   /// Over anything with data() and size().
   template <class List, class T = std::remove_pointer_t<decltype(std::declval<List &>().data())>>
   Tensor(const Shape &shape, List &elements) : Tensor(shape, Span<T>(elements)) {}
-  /// The shape alone, for Context::bind and Context::prepare, which read no data; as an output, one that the context keeps.
+  /// The shape alone, for Context::bind and Context::prepare, which read no data; as an output, one
+  /// that the context keeps.
   Tensor(const Shape &shape, dlc_dtype type) : Tensor(shape, type, nullptr, 0) {}
 };
 static_assert(sizeof(Tensor) == sizeof(dlc_tensor), "arrays of them go to the C API as they are");
@@ -145,7 +150,8 @@ struct ValueInfo {
   std::vector<std::string> dimNames; ///< "N", "2*N"; empty where the dim is static
 };
 
-/// A loaded model.bin. Many threads may share it, each with a Context of its own; those keep it alive.
+/// A loaded model.bin. Many threads may share it, each with a Context of its own; those keep it
+/// alive.
 class Model {
 public:
   explicit Model(const std::string &path, bool verifyAll = false) {
@@ -216,7 +222,8 @@ struct ContextOptions : dlc_context_options {
   explicit ContextOptions(const char *deviceName) : ContextOptions() { device = deviceName; }
 };
 
-/// A run that was enqueued. The arrays belong to it until it has ended; destroying this does not wait.
+/// A run that was enqueued. The arrays belong to it until it has ended; destroying this does not
+/// wait.
 class Run {
 public:
   explicit Run(dlc_run *run) noexcept : handle(run) {}
@@ -273,8 +280,9 @@ public:
   void run(const std::vector<Tensor> &inputs, std::vector<Tensor> outputs) {
     check(dlc_context_run(get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   }
-  /// The output that the last run left to the context, for which `run` was given a Tensor of its dtype with a null pointer and 0
-  /// bytes, as `Tensor({}, dtype)`. Valid until the next bind or run.
+  /// The output that the last run left to the context, for which `run` was given a Tensor of its
+  /// dtype with a null pointer and 0 bytes, as `Tensor({}, dtype)`. Valid until the next bind or
+  /// run.
   Span<const uint8_t> outputData(size_t index) const {
     const void *data = nullptr;
     size_t bytes = 0;

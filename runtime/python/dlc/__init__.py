@@ -1,6 +1,7 @@
 """dlc compiles trained neural networks and runs them.
 
-    model = dlc.compile(net, example)      # a torch.nn.Module, a .dl or .onnx file, an onnx.ModelProto
+    model = dlc.compile(net, example)      # a torch.nn.Module, a .dl or .onnx file, an
+                                           onnx.ModelProto
     model = dlc.load("model.bin")          # what dlc compile wrote
     y = model(x)                           # arrays of NumPy, PyTorch, JAX or anything with DLPack
 
@@ -9,8 +10,10 @@ from ._runtime import version as __version__
 from .errors import Code, CompileError, CompileWarning, CopyWarning, Error
 from .model import KernelTime, Model, Value, load
 
-__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime", "Model", "Value", "compile", "load",
-           "register_op"]
+__all__ = [
+    "Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime",
+    "Model", "Value", "compile", "load", "register_op"
+]
 
 
 def __getattr__(name):

@@ -1,4 +1,5 @@
-"""Tokens that follow a prompt: what Model.generate does. `dlc generate` chooses alike (tools/driver/run/Decoder.cpp)."""
+"""Tokens that follow a prompt: what Model.generate does. `dlc generate` chooses alike
+(tools/driver/run/Decoder.cpp)."""
 from __future__ import annotations
 
 import math
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
 _ODD = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
-# A tokenizer.json does not say which of its special tokens ends a text; these are the names in use. The tool has the same
-# (tools/driver/text/Tokenizer.cpp).
-_END_TOKENS = ("</s>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>", "<eos>", "<end_of_turn>", "<|end|>", "<|eot|>",
-               "<|return|>", "<|eom_id|>", "<|end_of_turn|>", "<\uff5cend\u2581of\u2581sentence\uff5c>")
+# A tokenizer.json does not say which of its special tokens ends a text; these are the names in use.
+# The tool has the same (tools/driver/text/Tokenizer.cpp).
+_END_TOKENS = ("</s>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>", "<eos>",
+               "<end_of_turn>", "<|end|>", "<|eot|>", "<|return|>", "<|eom_id|>", "<|end_of_turn|>",
+               "<\uff5cend\u2581of\u2581sentence\uff5c>")
 
 
 def _uniform(seed: int, step: int) -> float:
@@ -28,20 +30,26 @@ def _uniform(seed: int, step: int) -> float:
     return ((bits ^ (bits >> 31)) >> 11) * 2.0**-53
 
 
-def _candidates(np: Any, logits: Any, temperature: float, top_k: int, top_p: float) -> tuple[Any, Any]:
-    """The tokens that are drawn among, from the likeliest on, and sums of their probabilities up to each, times one number. They are those
-    that the processors of transformers leave: top_k keeps what is as likely as the last of them, top_p counts among what top_k leaves."""
+def _candidates(np: Any, logits: Any, temperature: float, top_k: int,
+                top_p: float) -> tuple[Any, Any]:
+    """The tokens that are drawn among, from the likeliest on, and sums of their probabilities up to
+    each, times one number. They are those that the processors of transformers leave: top_k keeps
+    what is as likely as the last of them, top_p counts among what top_k leaves."""
     logits = np.asarray(logits, np.float64)
     order = np.argsort(-logits, kind="stable")
     if 0 < top_k < len(order):
-        order = order[:int(np.searchsorted(-logits[order], -logits[order[top_k - 1]], side="right"))]
+        order = order[:int(np.searchsorted(-logits[order], -logits[order[top_k
+                                                                         - 1]], side="right"))]
     sums = np.cumsum(np.exp((logits[order] - logits[order[0]]) / temperature))
-    count = min(int(np.searchsorted(sums, top_p * sums[-1])) + 1, len(sums)) if top_p < 1 else len(sums)
+    count = min(int(np.searchsorted(sums, top_p * sums[-1]))
+                + 1, len(sums)) if top_p < 1 else len(sums)
     return order[:count], sums[:count]
 
 
-def _choose(np: Any, logits: Any, temperature: float, top_k: int, top_p: float, seed: int, step: int) -> int:
-    """The token that follows the scores of all tokens, none of which is NaN; the smaller one of two that are the likeliest."""
+def _choose(np: Any, logits: Any, temperature: float, top_k: int, top_p: float, seed: int,
+            step: int) -> int:
+    """The token that follows the scores of all tokens, none of which is NaN; the smaller one of two
+    that are the likeliest."""
     if temperature == 0:
         return int(np.argmax(logits))
     tokens, sums = _candidates(np, logits, temperature, top_k, top_p)
@@ -60,15 +68,20 @@ class _Decoder:
                         "states={'past_key_values.*': 'present.*'} for an ONNX file", Code.USAGE)
         special = ("attention_mask", "position_ids")
         tokens = [value for value in model.inputs if value.name not in special]
-        if len(tokens) != 1 or tokens[0].dtype not in ("i64", "i32") or len(tokens[0].shape) not in (1, 2):
+        if len(tokens) != 1 or tokens[0].dtype not in ("i64", "i32") or len(
+                tokens[0].shape) not in (1, 2):
             raise Error(f"the model takes ({', '.join(map(str, model.inputs))}); expected one input of tokens, i64[1,T], beside "
                         "attention_mask and position_ids", Code.USAGE)
         self.tokens: Value = tokens[0]
-        if self.tokens.min_shape[-1] > 1 or (len(self.tokens.shape) == 2 and self.tokens.min_shape[0] > 1):
-            raise Error(f"the model takes {self.tokens}; generation needs runs of one text and one token", Code.USAGE)
+        if self.tokens.min_shape[-1] > 1 or (len(self.tokens.shape) == 2
+                                             and self.tokens.min_shape[0] > 1):
+            raise Error(
+                f"the model takes {self.tokens}; generation needs runs of one text and one token",
+                Code.USAGE)
         names = [value.name for value in model.outputs]
         if len(names) > 1 and "logits" not in names:
-            raise Error(f"the model gives {', '.join(names)}, and none is called 'logits'", Code.USAGE)
+            raise Error(f"the model gives {', '.join(names)}, and none is called 'logits'",
+                        Code.USAGE)
         self.logits: Value = model.outputs[names.index("logits") if "logits" in names else 0]
 
     @property
@@ -77,10 +90,15 @@ class _Decoder:
         return size if isinstance(size, int) else None
 
     def _array(self, value: Value, numbers: list[int]) -> Any:
-        types = {"i64": "int64", "i32": "int32", "i8": "int8", "u8": "uint8", "bool": "bool", "f32": "float32", "f16": "float16"}
+        types = {
+            "i64": "int64", "i32": "int32", "i8": "int8", "u8": "uint8", "bool": "bool",
+            "f32": "float32", "f16": "float16"
+        }
         if value.dtype not in types:
-            raise Error(f"the model takes {value}, and generation knows no {value.dtype} there", Code.USAGE)
-        return self.np.array(numbers, types[value.dtype]).reshape((1,) * (len(value.shape) - 1) + (len(numbers),))
+            raise Error(f"the model takes {value}, and generation knows no {value.dtype} there",
+                        Code.USAGE)
+        return self.np.array(numbers, types[value.dtype]).reshape((1, ) * (len(value.shape) - 1)
+                                                                  + (len(numbers), ))
 
     def read(self, tokens: Sequence[int]) -> Any:
         """The scores of the token that follows `tokens`, which are read after those before."""
@@ -91,28 +109,33 @@ class _Decoder:
             given = {}
             for value in self.model.inputs:
                 numbers = ([1] * len(part) if value.name == "attention_mask" else
-                           list(range(self.length, self.length + len(part))) if value.name == "position_ids" else part)
+                           list(range(self.length, self.length
+                                      + len(part))) if value.name == "position_ids" else part)
                 given[value.name] = self._array(value, numbers)
             scores = self.model.run(given)[self.logits.name]
             self.length += len(part)
         last = self.np.asarray(scores.reshape(-1, scores.shape[-1])[-1], self.np.float64)
         if self.np.isnan(last).any():
-            raise Error(f"the model's logits hold NaN after token {self.length}; dlc compare and dlc verify help to find out why",
-                        Code.ACCURACY)
+            raise Error(
+                f"the model's logits hold NaN after token {self.length}; dlc compare and dlc verify help to find out why",
+                Code.ACCURACY)
         return last
 
 
 def _tokenizer(source: Any) -> Any:
-    """A tokenizers.Tokenizer, from one or from the file tokenizer.json; anything that encodes and decodes is taken as it is."""
+    """A tokenizers.Tokenizer, from one or from the file tokenizer.json; anything that encodes and
+    decodes is taken as it is."""
     if not isinstance(source, (str, os.PathLike)):
         return source
     try:
         import tokenizers
     except ImportError:
-        raise Error(f"tokenizer='{os.fspath(source)}' needs the package tokenizers; install it, or pass the prompt as numbers",
-                    Code.USAGE) from None
+        raise Error(
+            f"tokenizer='{os.fspath(source)}' needs the package tokenizers; install it, or pass the prompt as numbers",
+            Code.USAGE) from None
     if not os.path.exists(source):
-        raise Error(f"there is no tokenizer '{os.fspath(source)}'; expected a tokenizer.json", Code.USAGE)
+        raise Error(f"there is no tokenizer '{os.fspath(source)}'; expected a tokenizer.json",
+                    Code.USAGE)
     try:
         return tokenizers.Tokenizer.from_file(os.fspath(source))
     except Exception as error:  # the package raises no narrower one
@@ -121,7 +144,8 @@ def _tokenizer(source: Any) -> Any:
 
 def _end_tokens(tokenizer: Any) -> set[int]:
     """Those of a tokenizers.Tokenizer; none of anything else."""
-    added = tokenizer.get_added_tokens_decoder() if hasattr(tokenizer, "get_added_tokens_decoder") else {}
+    added = tokenizer.get_added_tokens_decoder() if hasattr(tokenizer,
+                                                            "get_added_tokens_decoder") else {}
     return {token for token, how in added.items() if how.special and how.content in _END_TOKENS}
 
 
@@ -138,18 +162,22 @@ def _check(max_tokens: int | None, temperature: float, top_k: int, top_p: float)
     if max_tokens is not None and max_tokens < 1:
         raise Error(f"max_tokens is {max_tokens}; expected 1 or more", Code.USAGE)
     if not (temperature >= 0 and math.isfinite(temperature)):
-        raise Error(f"temperature is {temperature}; expected a number from 0 on, where 0 takes the likeliest token", Code.USAGE)
+        raise Error(
+            f"temperature is {temperature}; expected a number from 0 on, where 0 takes the likeliest token",
+            Code.USAGE)
     if top_k < 0:
         raise Error(f"top_k is {top_k}; expected 1 or more, or 0 for all tokens", Code.USAGE)
     if not 0 <= top_p <= 1:
         raise Error(f"top_p is {top_p}; expected a number from 0 to 1", Code.USAGE)
     if temperature == 0 and (top_k or top_p < 1):
-        raise Error("top_k and top_p draw among likely tokens, which temperature=0 does not; expected temperature above 0",
-                    Code.USAGE)
+        raise Error(
+            "top_k and top_p draw among likely tokens, which temperature=0 does not; expected temperature above 0",
+            Code.USAGE)
 
 
-def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float, top_k: int, top_p: float, seed: int,
-           stop: Iterable[int] | int | None, tokenizer: Any) -> Iterator[Any]:
+def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float, top_k: int,
+           top_p: float, seed: int, stop: Iterable[int] | int | None,
+           tokenizer: Any) -> Iterator[Any]:
     """What Model.stream says. All checks come before the first token."""
     try:
         import numpy as np
@@ -163,15 +191,19 @@ def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float
                         "tokens", Code.USAGE)
         ids = _ids(text.encode(prompt))
     else:
-        ids = [operator.index(token) for token in np.asarray(prompt).reshape(-1).tolist()] if np.ndim(prompt) else []
+        ids = [operator.index(token)
+               for token in np.asarray(prompt).reshape(-1).tolist()] if np.ndim(prompt) else []
         if np.ndim(prompt) > 1 and np.shape(prompt)[0] != 1:
-            raise Error(f"the prompt has the shape {np.shape(prompt)}; expected the tokens of one text", Code.USAGE)
+            raise Error(
+                f"the prompt has the shape {np.shape(prompt)}; expected the tokens of one text",
+                Code.USAGE)
     decoder = _Decoder(model, np)
     if not ids:
         raise Error("the prompt is empty; expected one token or more", Code.USAGE)
     if decoder.vocabulary is not None and not all(0 <= token < decoder.vocabulary for token in ids):
         wrong = next(token for token in ids if not 0 <= token < decoder.vocabulary)
-        raise Error(f"token {wrong} of the prompt is none of the model's {decoder.vocabulary}", Code.USAGE)
+        raise Error(f"token {wrong} of the prompt is none of the model's {decoder.vocabulary}",
+                    Code.USAGE)
     room = model.cache_capacity - len(ids) + 1  # the last token is not read any more
     if room < 1:
         raise Error(f"the prompt has {len(ids)} tokens, and the model's cache holds {model.cache_capacity}; shorten it, or compile "
@@ -184,8 +216,8 @@ def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float
     return _tokens(decoder, ids, max_tokens or room, (temperature, top_k, top_p, seed), stops, text)
 
 
-def _tokens(decoder: _Decoder, ids: list[int], count: int, sampling: tuple[float, int, float, int], stops: set[int],
-            tokenizer: Any) -> Iterator[Any]:
+def _tokens(decoder: _Decoder, ids: list[int], count: int, sampling: tuple[float, int, float, int],
+            stops: set[int], tokenizer: Any) -> Iterator[Any]:
     decoder.model.reset()
     logits = decoder.read(ids)
     made: list[int] = []

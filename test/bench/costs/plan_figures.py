@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What one file for all shapes takes, beside files for one shape each: for each network with symbolic dims, how many of its launches
-run by the schedule, and by the very plan, of the file that is for that shape alone, and how large the files are without their
-weights. For an H100, by what the compiler writes down; nothing runs.
+"""What one file for all shapes takes, beside files for one shape each: for each network with
+symbolic dims, how many of its launches run by the schedule, and by the very plan, of the file that
+is for that shape alone, and how large the files are without their weights. For an H100, by what the
+compiler writes down; nothing runs.
 
   plan_figures.py              the networks of examples/
-  plan_figures.py --exported   ten that PyTorch exported (test/conformance/run_zoo.py), with batches to 64 and sequences to 512
+  plan_figures.py --exported   ten that PyTorch exported (test/conformance/run_zoo.py), with batches
+                               to 64 and sequences to 512
 
 Part of tools/scripts/bench shapes."""
 import collections
@@ -22,7 +24,8 @@ from dlc_tool import dlc  # noqa: E402
 
 # Values of a symbol: its ends, and two between them in equal ratios.
 BETWEEN = (0, 1 / 3, 2 / 3, 1)
-EXPORTED = ("resnet34", "mobilenet_v3_small", "vision_transformer", "bert", "distilbert", "gpt2", "llama", "t5_encoder", "gru_text", "yolo")
+EXPORTED = ("resnet34", "mobilenet_v3_small", "vision_transformer", "bert", "distilbert", "gpt2",
+            "llama", "t5_encoder", "gru_text", "yolo")
 MOST = {"N": 64, "T": 512}  # of the exported ones, where the network itself has no smaller bound
 
 
@@ -48,13 +51,18 @@ def plans_of(program, values):
     for kernel in kernels:
         if kernel["launches"]:
             plan = taken.get(kernel["name"], kernel)["plan"]
-            plans[tuple(kernel["layers"]), tuple(kernel["ops"])] += [(plan["schedule"], plan["numbers"])] * kernel["launches"]
+            plans[tuple(kernel["layers"]), tuple(kernel["ops"])] += [
+                (plan["schedule"], plan["numbers"])
+            ] * kernel["launches"]
     return plans
 
 
 def dims_of(type_text, values):
     """The dims of 'f32[N,3,T+1]' under these values, as text."""
-    return [str(eval(dim, {}, values)) for dim in type_text.partition("[")[2].rstrip("]").split(",") if dim]
+    return [
+        str(eval(dim, {}, values)) for dim in type_text.partition("[")[2].rstrip("]").split(",")
+        if dim
+    ]
 
 
 def bytes_beside_weights(package):
@@ -63,7 +71,8 @@ def bytes_beside_weights(package):
 
 def examples(folder):
     """(name, what compiles it) of each network of examples/."""
-    import networks  # its module safetensors stands in the way of the package that transformers wants
+    # Its module safetensors stands in the way of the package that transformers wants
+    import networks
     for name, network in networks.NETWORKS.items():
         if network.path.startswith("examples/"):
             path = networks.write(network, folder, sizes=network.shortened)
@@ -87,13 +96,17 @@ def exported(folder):
         package = os.path.join(folder, "bounds.bin")
         dlc(*command, "-o", package)
         facts = inspected(package)
-        most = {symbol["name"]: min(MOST.get(symbol["name"], symbol["max"]), symbol["max"]) for symbol in facts["symbols"]}
+        most = {
+            symbol["name"]: min(MOST.get(symbol["name"], symbol["max"]), symbol["max"])
+            for symbol in facts["symbols"]
+        }
         yield name, [*command, "--max-shapes", shapes_of(facts, most)]
 
 
 def shapes_of(facts, values):
     """The shapes of all inputs under these values, as options of dlc have them."""
-    return ",".join(f"{value['name']}:{'x'.join(dims_of(value['type'], values))}" for value in facts["inputs"])
+    return ",".join(f"{value['name']}:{'x'.join(dims_of(value['type'], values))}"
+                    for value in facts["inputs"])
 
 
 def figures(command, folder):
@@ -105,8 +118,11 @@ def figures(command, folder):
     symbols = {symbol["name"]: (symbol["min"], symbol["max"]) for symbol in facts["symbols"]}
     if not symbols:
         return None
-    values = {name: sorted({max(least, round(max(1, least) * (most / max(1, least)) ** at)) for at in BETWEEN})
-              for name, (least, most) in symbols.items()}
+    values = {
+        name: sorted(
+            {max(least, round(max(1, least) * (most / max(1, least))**at)) for at in BETWEEN})
+        for name, (least, most) in symbols.items()
+    }
     launches = schedules = same = 0
     for combination in itertools.product(*values.values()):
         bound = dict(zip(values, combination))
@@ -117,7 +133,9 @@ def figures(command, folder):
             launches += len(wanted)
             for exact in (True, False):
                 for plan in list(wanted):
-                    found = next((one for one in have if (one == plan if exact else one[0] == plan[0])), None)
+                    found = next(
+                        (one for one in have if (one == plan if exact else one[0] == plan[0])),
+                        None)
                     if found:
                         have.remove(found)
                         wanted.remove(plan)
@@ -127,13 +145,17 @@ def figures(command, folder):
 
 
 def main():
-    print(f"{'':20}{'launches':>10}{'same schedule':>16}{'same plan':>12}{'size':>8}   of the file for one shape")
+    print(
+        f"{'':20}{'launches':>10}{'same schedule':>16}{'same plan':>12}{'size':>8}   of the file for one shape"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for name, command in (exported if "--exported" in sys.argv else examples)(folder):
             found = figures(command, folder)
             if found:
                 launches, schedules, same, size = found
-                print(f"{name:20}{launches:10}{100 * schedules / launches:15.1f}%{100 * same / launches:11.1f}%{size:8.2f}", flush=True)
+                print(
+                    f"{name:20}{launches:10}{100 * schedules / launches:15.1f}%{100 * same / launches:11.1f}%{size:8.2f}",
+                    flush=True)
 
 
 main()

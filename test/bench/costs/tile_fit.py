@@ -1,14 +1,18 @@
-"""Fits the rates of tensor-core products (ir/machine/GpuModel.cpp) to tiles that a GPU measured, and prints their regret.
+"""Fits the rates of tensor-core products (ir/machine/GpuModel.cpp) to tiles that a GPU measured,
+and prints their regret.
 
     tile_fit.py PROGRAM TILES.csv [--fit]
 
-PROGRAM is tile-estimates of the build: the equations are the compiler's own. The regret of a shape is the measured time of the tile with
-the smallest estimate over the least measured time. Without --fit the rates are the compiler's; with it they are fitted anew to all
-rows, and for each shape to all rows but its own, which is what the goals are for: a geometric mean of at most 1.12 and none above 1.4.
+PROGRAM is tile-estimates of the build: the equations are the compiler's own. The regret of a shape
+is the measured time of the tile with the smallest estimate over the least measured time. Without
+--fit the rates are the compiler's; with it they are fitted anew to all rows, and for each shape to
+all rows but its own, which is what the goals are for: a geometric mean of at most 1.12 and none
+above 1.4.
 
-The fit is a least-squares fit of log(estimate / measured) with a soft L1 loss. A row counts less the slower it is beside the best of its
-shape, since nobody takes it, and the rows of a shape count as much together as those of any other. A weak pull to where the fit begins
-keeps rates that no row shows.
+The fit is a least-squares fit of log(estimate / measured) with a soft L1 loss. A row counts less
+the slower it is beside the best of its shape, since nobody takes it, and the rows of a shape count
+as much together as those of any other. A weak pull to where the fit begins keeps rates that no row
+shows.
 """
 import argparse
 import csv
@@ -24,7 +28,8 @@ class Estimates:
     """The compiler's estimates of all rows as a function of its rates."""
 
     def __init__(self, program, path):
-        self.process = subprocess.Popen([program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([program, path], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
         words = self.process.stdout.readline().split()
         self.names = words[0::2]
         self.rates = np.array([float(value) for value in words[1::2]])
@@ -57,7 +62,8 @@ def fit(estimates, start, of, measured, weight, evaluations):
         errors = np.log(estimates(np.exp(logarithms))[of] / measured[of])
         return np.concatenate([weight[of] * errors, PULL * (logarithms - np.log(start))])
 
-    found = least_squares(residuals, np.log(start), loss="soft_l1", f_scale=0.1, diff_step=1e-3, max_nfev=evaluations)
+    found = least_squares(residuals, np.log(start), loss="soft_l1", f_scale=0.1, diff_step=1e-3,
+                          max_nfev=evaluations)
     return np.exp(found.x)
 
 
@@ -70,10 +76,12 @@ def mean(values):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("tiles")
-    parser.add_argument("--fit", action="store_true", help="fit the rates anew; takes SciPy and a few minutes")
+    parser.add_argument("--fit", action="store_true",
+                        help="fit the rates anew; takes SciPy and a few minutes")
     arguments = parser.parse_args()
     estimates = Estimates(arguments.program, arguments.tiles)
     rows, shapes, measured = read(arguments.tiles)
@@ -85,7 +93,9 @@ def main():
     of = {shape: np.array([other == shape for other in shapes]) for shape in distinct}
 
     def report(what, regrets):
-        print(f"{what}: geometric mean of the regret {mean(regrets):.3f}, worst {max(regrets):.2f}, {len(regrets)} shapes")
+        print(
+            f"{what}: geometric mean of the regret {mean(regrets):.3f}, worst {max(regrets):.2f}, {len(regrets)} shapes"
+        )
 
     error = np.abs(np.log(times / measured))
     print(f"the compiler's rates: half of the {len(rows)} estimates are within {100 * (math.exp(np.median(error)) - 1):.0f} % of the "
@@ -96,7 +106,8 @@ def main():
     weight = weights(shapes, measured)
     everything = np.full(len(rows), True)
     rates = fit(estimates, estimates.rates, everything, measured, weight, 40)
-    print("fitted rates:", ", ".join(f"{name} {rate:.4g}" for name, rate in zip(estimates.names, rates)))
+    print("fitted rates:",
+          ", ".join(f"{name} {rate:.4g}" for name, rate in zip(estimates.names, rates)))
     times = estimates(rates)
     report("fitted to all rows", [regret(times, measured, of[shape]) for shape in distinct])
     left_out = []

@@ -1,5 +1,6 @@
-"""dlc, ONNX Runtime and OpenVINO on the CPU, on the same ONNX file: each of PEERS takes (path, inputs, threads) and gives a function that
-runs once and returns the first output. quantized_peers.py and zoo_peers.py let them take turns."""
+"""dlc, ONNX Runtime and OpenVINO on the CPU, on the same ONNX file: each of PEERS takes (path,
+inputs, threads) and gives a function that runs once and returns the first output.
+quantized_peers.py and zoo_peers.py let them take turns."""
 import os
 import sys
 import time
@@ -17,7 +18,8 @@ from runtime_session import Session  # noqa: E402
 def of_dlc(path, inputs, threads):
     package = path + ".bin"
     run_bench.output(run_bench.DLC, "compile", path, "-q", "--target", "cpu", "-o", package)
-    session = Session(os.path.join(run_bench.BUILD, "lib", "libdlc_runtime.so"), package, "cpu", threads=threads)
+    session = Session(os.path.join(run_bench.BUILD, "lib", "libdlc_runtime.so"), package, "cpu",
+                      threads=threads)
     return lambda: next(iter(session.run(inputs).values()))[1]
 
 
@@ -31,8 +33,11 @@ def of_onnxruntime(path, inputs, threads, level=onnxruntime.GraphOptimizationLev
 
 def of_openvino(path, inputs, threads):
     import openvino
-    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY",
-                                                           "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"})
+    compiled = openvino.Core().compile_model(
+        path, "CPU", {
+            "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1,
+            "INFERENCE_PRECISION_HINT": "f32"
+        })
     request = compiled.create_infer_request()
     return lambda: request.infer(inputs)[compiled.output(0)]
 
@@ -46,7 +51,8 @@ def cosine(a, b):
 
 
 def milliseconds(run, seconds, clock):
-    """Of the quickest run of a turn: others that share the machine slow some of them. `clock` gives seconds."""
+    """Of the quickest run of a turn: others that share the machine slow some of them. `clock` gives
+    seconds."""
     least, end = float("inf"), time.perf_counter() + seconds
     while least == float("inf") or time.perf_counter() < end:
         begin = clock()

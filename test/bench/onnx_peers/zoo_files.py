@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Networks at the size that people use, exported by PyTorch on seeded weights, for zoo_peers.py to time:
+"""Networks at the size that people use, exported by PyTorch on seeded weights, for zoo_peers.py to
+time:
 
-    zoo_files.py FOLDER NAME...    writes NAME.onnx and NAME.npz, the inputs, where they are not there yet
+    zoo_files.py FOLDER NAME...    writes NAME.onnx and NAME.npz, the inputs, where they are not
+                                   there yet
 
 Needs PyTorch, torchvision and transformers (tools/scripts/setup --tests)."""
 import os
@@ -11,7 +13,9 @@ import warnings
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(HERE)), name) for name in ("conformance", "aten")]
+sys.path[:0] = [
+    os.path.join(os.path.dirname(os.path.dirname(HERE)), name) for name in ("conformance", "aten")
+]
 
 WORDS = (1, 128)
 
@@ -35,7 +39,8 @@ def module_and_inputs(torch, name):
     import run_zoo
     import torch_networks
     if name == "text_lstm":
-        return run_zoo.seeded_module(torch, lambda: text_lstm(torch)), {"ids": torch.randint(0, 20000, WORDS)}
+        return run_zoo.seeded_module(
+            torch, lambda: text_lstm(torch)), {"ids": torch.randint(0, 20000, WORDS)}
     if name in ("bert", "gpt2"):
         module = run_zoo.seeded_module(torch, lambda: torch_networks.NETWORKS[name][0]("whole"))
         return module, {"input_ids": torch.randint(0, 20000, WORDS)}
@@ -58,7 +63,8 @@ def main():
         print(f"exporting {name}", flush=True)
         module, inputs = module_and_inputs(torch, name)
         os.replace(export_onnx(module, inputs, folder), os.path.join(folder, name + ".onnx"))
-        np.savez(os.path.join(folder, name + ".npz"), **{key: value.numpy() for key, value in inputs.items()})
+        np.savez(os.path.join(folder, name + ".npz"),
+                 **{key: value.numpy() for key, value in inputs.items()})
 
 
 main()

@@ -1,11 +1,12 @@
-"""How far the compiler's estimates of kernels lie from what a GPU measured, by schedule: those of the workloads in the newest
-../results/workloads. Part of `tools/scripts/bench kernels`.
+"""How far the compiler's estimates of kernels lie from what a GPU measured, by schedule: those of
+the workloads in the newest ../results/workloads. Part of `tools/scripts/bench kernels`.
 
-    errors.py [--kernels] [NAME...]    the workloads whose names contain one; --kernels prints each kernel
+    errors.py [--kernels] [NAME...]    the workloads whose names contain one; --kernels prints each
+                                       kernel
 
-Each workload is compiled here. Where a kernel would run by another plan now, it is compiled once more by the one that was measured.
-What cannot run by that any more, or is fused otherwise, is counted as left out; so are kernels of less than a microsecond, which events do
-not measure."""
+Each workload is compiled here. Where a kernel would run by another plan now, it is compiled once
+more by the one that was measured. What cannot run by that any more, or is fused otherwise, is
+counted as left out; so are kernels of less than a microsecond, which events do not measure."""
 import argparse
 import collections
 import math
@@ -20,15 +21,22 @@ import table  # noqa: E402
 from cases import Failure  # noqa: E402
 
 LEAST = 1.0  # microseconds
-# Numbers that plans did not have yet when they were measured, with what they were then, by schedule. `early` says what a kernel does
-# before those before it have ended, which changes no time of its own.
-DEFAULTS = {"wgmma": {"parts": "1", "gathered": "0", "taps": "1", "pingpong": "0"}, "attention_tensor_cores": {"parts": "1"}}
+# Numbers that plans did not have yet when they were measured, with what they were then, by
+# schedule. `early` says what a kernel does before those before it have ended, which changes no time
+# of its own.
+DEFAULTS = {
+    "wgmma": {"parts": "1", "gathered": "0", "taps": "1", "pingpong": "0"},
+    "attention_tensor_cores": {"parts": "1"}
+}
 IGNORED = "early"
 
 
 def plan_of(plan):
     """(schedule, numbers), to be compared with those of other versions."""
-    numbers = {**DEFAULTS.get(plan["schedule"], {}), **dict(number.split("=") for number in plan["numbers"].split())}
+    numbers = {
+        **DEFAULTS.get(plan["schedule"], {}),
+        **dict(number.split("=") for number in plan["numbers"].split())
+    }
     numbers.pop(IGNORED, None)
     return plan["schedule"], numbers
 
@@ -38,12 +46,14 @@ def is_compared(kernel, plan):
 
 
 def plans_now(text, flags, forced=()):
-    """The plans of the kernels of a run, in order, each by its name; those in `forced`, NAME=PLAN, where they can."""
+    """The plans of the kernels of a run, in order, each by its name; those in `forced`, NAME=PLAN,
+    where they can."""
     options = [*flags, "--chains", "never"]  # what was measured is kernels
     for entry in forced:
         options += ["--force-plan", entry]
     with tempfile.TemporaryDirectory() as folder:
-        return [(kernel["base"], kernel["plan"]) for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=options))]
+        return [(kernel["base"], kernel["plan"])
+                for kernel in table.on_hopper(estimates.kernels_of(text, folder, options=options))]
 
 
 def plans_as_measured(text, flags, measured):
@@ -54,13 +64,18 @@ def plans_as_measured(text, flags, measured):
     for kernel, (name, plan) in zip(measured, now):
         if kernel["us"] >= LEAST and not is_compared(kernel, plan):
             schedule, numbers = plan_of(kernel)
-            forced.append(":".join([f"{name.removeprefix('dlc_')}={schedule}", *(f"{key}={value}" for key, value in numbers.items())]))
+            forced.append(":".join([
+                f"{name.removeprefix('dlc_')}={schedule}",
+                *(f"{key}={value}" for key, value in numbers.items())
+            ]))
     while forced:
         try:
             return [plan for _, plan in plans_now(text, flags, forced)]
-        except Failure as failure:  # the compiler names the first that it refuses, after the line of its arguments
+        # The compiler names the first that it refuses, after the line of its arguments
+        except Failure as failure:
             words = re.findall(r"\w+", str(failure).partition("\n")[2])
-            forced.remove(next((entry for entry in forced if entry.split("=")[0] in words), forced[0]))
+            forced.remove(
+                next((entry for entry in forced if entry.split("=")[0] in words), forced[0]))
     return [plan for _, plan in now]
 
 
@@ -73,7 +88,8 @@ def main():
     if not results:
         print("no results of workloads are in test/bench/results")
         return
-    print(f"Kernels of the workloads, estimated beside measured on {source['gpu']}, {source['date']}")
+    print(
+        f"Kernels of the workloads, estimated beside measured on {source['gpu']}, {source['date']}")
     errors, left_out = collections.defaultdict(list), collections.Counter()
     for name, (text, _, flags) in table.chosen(options.names).items():
         measured = results.get(name, {}).get("dlc", {}).get("kernels", [])
@@ -82,10 +98,12 @@ def main():
             left_out["are fused otherwise now"] += len(measured)
         for kernel, plan in zip(measured, plans):
             if not is_compared(kernel, plan):
-                left_out[f"take less than {LEAST:g} us" if kernel["us"] < LEAST else "cannot run by that plan now"] += 1
+                left_out[f"take less than {LEAST:g} us" if kernel["us"] <
+                         LEAST else "cannot run by that plan now"] += 1
                 continue
             estimate = plan["modelled_ns"] * 1e-3
-            errors[kernel["schedule"]].append((math.log(estimate / kernel["us"]), kernel["launches"] * kernel["us"]))
+            errors[kernel["schedule"]].append(
+                (math.log(estimate / kernel["us"]), kernel["launches"] * kernel["us"]))
             if options.kernels:
                 print(f"  {estimate / kernel['us']:5.2f} {kernel['schedule']:24s}{kernel['us']:9.2f} us {kernel['name']} of {name}  "
                       f"{kernel['numbers']}")

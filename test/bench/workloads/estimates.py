@@ -1,11 +1,14 @@
-"""What the compiler estimates that the workloads of table.py take on an H100, beside what is to be reached, and what measure.py found when
-a GPU was last at hand, of dlc and of PyTorch. Part of `tools/scripts/bench cuda`.
+"""What the compiler estimates that the workloads of table.py take on an H100, beside what is to be
+reached, and what measure.py found when a GPU was last at hand, of dlc and of PyTorch. Part of
+`tools/scripts/bench cuda`.
 
-    estimates.py [--kernels] [NAME...]    those whose name contains one; --kernels prints the plan of each kernel, too
+    estimates.py [--kernels] [NAME...]    those whose name contains one; --kernels prints the plan
+                                          of each kernel, too
 
-After them stands the kernel that each workload waits for longest: what its machine code takes, and what it took on that GPU where it had
-the same plan. That needs NVRTC, as dlc finds it. Times are of the GPU alone, in a CUDA graph. Nothing here was measured on the machine that prints it: estimates are the cost model's
-(ir/machine)."""
+After them stands the kernel that each workload waits for longest: what its machine code takes, and
+what it took on that GPU where it had the same plan. That needs NVRTC, as dlc finds it. Times are of
+the GPU alone, in a CUDA graph. Nothing here was measured on the machine that prints it: estimates
+are the cost model's (ir/machine)."""
 import argparse
 import json
 import math
@@ -27,7 +30,9 @@ def save_zeros(model, path):
     header, offset = {}, 0
     for name, (dims, dtype) in networks.asked_weights(model).items():
         size = math.prod(dims) * BYTES[dtype]
-        header[name] = {"dtype": dtype.upper(), "shape": dims, "data_offsets": [offset, offset + size]}
+        header[name] = {
+            "dtype": dtype.upper(), "shape": dims, "data_offsets": [offset, offset + size]
+        }
         offset += size
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
@@ -38,7 +43,8 @@ def save_zeros(model, path):
 
 def kernels_of(text, folder, target="cuda", options=()):
     """What `dlc inspect` says of the kernels of a model."""
-    model, weights, package = (os.path.join(folder, name) for name in ("model.dl", "model.safetensors", "model.bin"))
+    model, weights, package = (os.path.join(folder, name)
+                               for name in ("model.dl", "model.safetensors", "model.bin"))
     with open(model, "w", encoding="utf-8") as file:
         file.write(text)
     flags = ["--weights", weights] if save_zeros(model, weights) else []
@@ -57,9 +63,11 @@ def longest_of(name, kernels, package, measured):
     code, plan = resources.resources_of(package)[kernel["name"]], kernel["plan"]
     took = [one["us"] for one in measured if (one["schedule"], one["numbers"], one["name"]) ==
             (plan["schedule"], plan["numbers"], kernel["base"])]
-    return (f"  {name:47s}{plan['schedule']:23s}{kernel['launches']:4d} x{plan['modelled_ns'] * 1e-3:9.2f}"
-            + (f"{took[0]:10.2f}" if took else f"{'-':>10s}")
-            + f"{code.registers:10d}{code.stack:7d}{kernel['shared_bytes'] / 1024:8.1f}{code.instructions:9d}")
+    return (
+        f"  {name:47s}{plan['schedule']:23s}{kernel['launches']:4d} x{plan['modelled_ns'] * 1e-3:9.2f}"
+        + (f"{took[0]:10.2f}" if took else f"{'-':>10s}") +
+        f"{code.registers:10d}{code.stack:7d}{kernel['shared_bytes'] / 1024:8.1f}{code.instructions:9d}"
+    )
 
 
 def number(value):
@@ -72,8 +80,11 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     results, source = table.newest_results()
-    print("Estimates for an H100, ms" + (f"; measured on {source['gpu']}, {source['date']}" if source else ""))
-    print(f"  {'workload':47s}{'launches':>9s}{'estimate':>9s}{'goal':>9s}{'measured':>9s}{'PyTorch':>9s}")
+    print("Estimates for an H100, ms"
+          + (f"; measured on {source['gpu']}, {source['date']}" if source else ""))
+    print(
+        f"  {'workload':47s}{'launches':>9s}{'estimate':>9s}{'goal':>9s}{'measured':>9s}{'PyTorch':>9s}"
+    )
     met = missed = 0
     longest, target = [], "cuda,sm_90a" if has_nvrtc() else "cuda"
     for name, (text, goal, flags) in table.chosen(options.names).items():
@@ -90,12 +101,16 @@ def main():
               + ("" if estimate <= goal else f"  {estimate / goal:.2f} of the goal"), flush=True)
         for kernel in kernels if options.kernels else ():
             plan = kernel["plan"]
-            print(f"    {kernel['launches']:3d} x {plan['modelled_ns'] * 1e-3:9.2f} us  {plan['schedule']:24s} {kernel['name']}  {plan['numbers']}")
+            print(
+                f"    {kernel['launches']:3d} x {plan['modelled_ns'] * 1e-3:9.2f} us  {plan['schedule']:24s} {kernel['name']}  {plan['numbers']}"
+            )
     print(f"  {met} estimates reach their goal, {missed} do not")
     if not longest:
         print("Registers and instructions of kernels need NVRTC, which is not installed here")
         return
-    print("The kernel that each waits for longest, compiled for sm_90a; us of a launch, bytes of stack, KiB of shared memory")
+    print(
+        "The kernel that each waits for longest, compiled for sm_90a; us of a launch, bytes of stack, KiB of shared memory"
+    )
     print(f"  {'workload':47s}{'plan':23s}{'estimate':>15s}{'measured':>10s}{'registers':>10s}{'stack':>7s}{'shared':>8s}"
           f"{'instructions':>13s}")
     print("\n".join(longest))

@@ -1,4 +1,5 @@
-"""The workloads of table.py as modules of PyTorch, with the names of the weights that the texts ask for, and their inputs."""
+"""The workloads of table.py as modules of PyTorch, with the names of the weights that the texts ask
+for, and their inputs."""
 import os
 import re
 import sys
@@ -75,7 +76,7 @@ class Mnist(nn.Module):
         return torch.softmax(self.fc2(F.relu(self.fc1(x))), -1)
 
 
-#-- Llama ----------------------------------------------------------------------------------------------------------------
+#-- Llama ------------------------------------------------------------------------------------------
 
 class Attention(nn.Module):
     def __init__(self, width, heads, groups):
@@ -87,7 +88,8 @@ class Attention(nn.Module):
     def forward(self, x):
         n, t, width = x.shape
         q = self.q(x).view(n, t, self.heads, self.size).transpose(1, 2)
-        k, v = (layer(x).view(n, t, self.groups, self.size).transpose(1, 2) for layer in (self.k, self.v))
+        k, v = (layer(x).view(n, t, self.groups, self.size).transpose(1, 2)
+                for layer in (self.k, self.v))
         h = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
         return self.o(h.transpose(1, 2).reshape(n, t, width))
 
@@ -97,7 +99,8 @@ class LlamaLayer(nn.Module):
         super().__init__()
         self.n1, self.n2 = nn.RMSNorm(width, eps=1e-6), nn.RMSNorm(width, eps=1e-6)
         self.attention = Attention(width, heads, groups)
-        self.gate, self.up = nn.Linear(width, inner, bias=False), nn.Linear(width, inner, bias=False)
+        self.gate, self.up = nn.Linear(width, inner,
+                                       bias=False), nn.Linear(width, inner, bias=False)
         self.down = nn.Linear(inner, width, bias=False)
 
     def forward(self, x):
@@ -120,7 +123,7 @@ class Llama(nn.Module):
         return self.head(self.norm(x)[:, -1])
 
 
-#-- ViT-B/16 -------------------------------------------------------------------------------------------------------------
+#-- ViT-B/16 ---------------------------------------------------------------------------------------
 
 class VitLayer(nn.Module):
     def __init__(self, width, heads):
@@ -128,12 +131,15 @@ class VitLayer(nn.Module):
         self.heads, self.size = heads, width // heads
         self.ln_1, self.ln_2 = nn.LayerNorm(width, eps=1e-6), nn.LayerNorm(width, eps=1e-6)
         self.in_proj, self.out_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(), nn.Linear(4 * width, width))
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(),
+                                 nn.Linear(4 * width, width))
 
     def forward(self, x):
         n, t, width = x.shape
-        q, k, v = self.in_proj(self.ln_1(x)).reshape(n, t, 3, self.heads, self.size).permute(2, 0, 3, 1, 4)
-        z = x + self.out_proj(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, t, width))
+        q, k, v = self.in_proj(self.ln_1(x)).reshape(n, t, 3, self.heads,
+                                                     self.size).permute(2, 0, 3, 1, 4)
+        z = x + self.out_proj(
+            F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, t, width))
         return z + self.mlp(self.ln_2(z))
 
 
@@ -141,7 +147,8 @@ class ViT(nn.Module):
     def __init__(self):
         super().__init__()
         self.conv_proj = nn.Conv2d(3, 768, 16, 16)
-        self.class_token, self.positions = nn.Parameter(0.02 * torch.randn(1, 1, 768)), nn.Parameter(0.02 * torch.randn(1, 197, 768))
+        self.class_token, self.positions = nn.Parameter(
+            0.02 * torch.randn(1, 1, 768)), nn.Parameter(0.02 * torch.randn(1, 197, 768))
         self.layers = nn.ModuleList(VitLayer(768, 12) for _ in range(12))
         self.ln, self.head = nn.LayerNorm(768, eps=1e-6), nn.Linear(768, 1000)
 
@@ -153,7 +160,7 @@ class ViT(nn.Module):
         return self.head(self.ln(z)[:, 0])
 
 
-#-- BERT-base ------------------------------------------------------------------------------------------------------------
+#-- BERT-base --------------------------------------------------------------------------------------
 
 class BertLayer(nn.Module):
     def __init__(self, width, heads):
@@ -163,15 +170,19 @@ class BertLayer(nn.Module):
         self.attention.self, self.attention.output = nn.Module(), nn.Module()
         for name in ("query", "key", "value"):
             setattr(self.attention.self, name, nn.Linear(width, width))
-        self.attention.output.dense, self.attention.output.LayerNorm = nn.Linear(width, width), nn.LayerNorm(width, eps=1e-12)
+        self.attention.output.dense, self.attention.output.LayerNorm = nn.Linear(
+            width, width), nn.LayerNorm(width, eps=1e-12)
         self.intermediate.dense = nn.Linear(width, 4 * width)
-        self.output.dense, self.output.LayerNorm = nn.Linear(4 * width, width), nn.LayerNorm(width, eps=1e-12)
+        self.output.dense, self.output.LayerNorm = nn.Linear(4 * width,
+                                                             width), nn.LayerNorm(width, eps=1e-12)
 
     def forward(self, x, mask):
         n, t, width = x.shape
         own = self.attention.self
-        q, k, v = (layer(x).view(n, t, self.heads, self.size).transpose(1, 2) for layer in (own.query, own.key, own.value))
-        h = F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).reshape(n, t, width)
+        q, k, v = (layer(x).view(n, t, self.heads, self.size).transpose(1, 2)
+                   for layer in (own.query, own.key, own.value))
+        h = F.scaled_dot_product_attention(q, k, v,
+                                           attn_mask=mask).transpose(1, 2).reshape(n, t, width)
         h = self.attention.output.LayerNorm(x + self.attention.output.dense(h))
         return self.output.LayerNorm(h + self.output.dense(F.gelu(self.intermediate.dense(h))))
 
@@ -189,7 +200,9 @@ class Bert(nn.Module):
 
     def forward(self, input_ids, token_type_ids, attention_mask):
         own, t = self.embeddings, input_ids.shape[1]
-        x = own.word_embeddings(input_ids) + own.position_embeddings.weight[:t] + own.token_type_embeddings(token_type_ids)
+        x = own.word_embeddings(
+            input_ids) + own.position_embeddings.weight[:t] + own.token_type_embeddings(
+                token_type_ids)
         x = own.LayerNorm(x)
         mask = (1.0 - attention_mask[:, None, None, :]) * -10000.0
         for layer in self.encoder.layer:
@@ -197,7 +210,7 @@ class Bert(nn.Module):
         return x, torch.tanh(self.pooler.dense(x[:, 0]))
 
 
-#-- ConvNeXt-T -----------------------------------------------------------------------------------------------------------
+#-- ConvNeXt-T -------------------------------------------------------------------------------------
 
 class ChannelNorm(nn.Module):
     def __init__(self, width):
@@ -211,7 +224,8 @@ class ChannelNorm(nn.Module):
 class ConvNeXtBlock(nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.conv, self.norm = nn.Conv2d(width, width, 7, padding=3, groups=width), nn.LayerNorm(width, eps=1e-6)
+        self.conv, self.norm = nn.Conv2d(width, width, 7, padding=3,
+                                         groups=width), nn.LayerNorm(width, eps=1e-6)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.layer_scale = nn.Parameter(torch.full((width, 1, 1), 0.1))
 
@@ -236,7 +250,8 @@ class ConvNeXt(nn.Module):
         for stage, (count, width) in enumerate(((3, 96), (3, 192), (9, 384), (3, 768)), 1):
             if stage > 1:
                 setattr(self, f"smaller{stage - 1}", Smaller(width // 2, width))
-            setattr(self, f"stage{stage}", nn.Sequential(*(ConvNeXtBlock(width) for _ in range(count))))
+            setattr(self, f"stage{stage}",
+                    nn.Sequential(*(ConvNeXtBlock(width) for _ in range(count))))
         self.norm, self.head = nn.LayerNorm(768, eps=1e-6), nn.Linear(768, 1000)
 
     def forward(self, x):
@@ -245,7 +260,7 @@ class ConvNeXt(nn.Module):
         return self.head(self.norm(x.mean((2, 3))))
 
 
-#-- Products of few bits -----------------------------------------------------------------------------------------------------
+#-- Products of few bits ---------------------------------------------------------------------------
 
 def float8_product(x, w):
     """In double for the expected result, else by cuBLASLt."""
@@ -281,32 +296,48 @@ class TwoOfFour(nn.Module):
         module = TwoOfFour.__new__(TwoOfFour)
         nn.Module.__init__(module)
         module.layer = nn.Linear(1, 1, bias=False)
-        module.layer.weight = nn.Parameter(torch.sparse.to_sparse_semi_structured(self.layer.weight.detach()), requires_grad=False)
+        module.layer.weight = nn.Parameter(
+            torch.sparse.to_sparse_semi_structured(self.layer.weight.detach()), requires_grad=False)
         return module
 
 
 def float8_attention(q, k, v):
-    """In double as it is written but for the rounding of weights; PyTorch itself attends in 16 bits."""
+    """In double as it is written but for the rounding of weights; PyTorch itself attends in 16
+    bits."""
     narrow = (x.to(torch.float8_e4m3fn).to(x.dtype) for x in (q, k, v))
     return F.scaled_dot_product_attention(*narrow)
 
 
-#-- Which module a workload is ---------------------------------------------------------------------------------------------
+#-- Which module a workload is ---------------------------------------------------------------------
 
 # Where a workload's name matches, its module; the numbers of the match are arguments.
 MODULES = (
-    (r"LSTM 2x1024", Lstm), (r"Llama", Llama), (r"ViT", ViT), (r"BERT", Bert), (r"ConvNeXt", ConvNeXt),
-    (r"ResNet-50", vision_models.ResNet50), (r"MobileNetV2", vision_models.MobileNetV2),
-    (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)), (r"MNIST", Mnist), (r"MLP", Mlp), (r"8 layers of 64", SmallMlp),
-    (r"product of e4m3", lambda: Function(float8_product)), (r"product of s8", lambda: Function(byte_product)),
-    (r"linear .* 2:4", TwoOfFour), (r"linear", lambda: Function(F.linear)), (r"product", lambda: Function(torch.matmul)),
+    (r"LSTM 2x1024", Lstm),
+    (r"Llama", Llama),
+    (r"ViT", ViT),
+    (r"BERT", Bert),
+    (r"ConvNeXt", ConvNeXt),
+    (r"ResNet-50", vision_models.ResNet50),
+    (r"MobileNetV2", vision_models.MobileNetV2),
+    (r"VGG", lambda: vision_models.VGG16(CLASSES=1000)),
+    (r"MNIST", Mnist),
+    (r"MLP", Mlp),
+    (r"8 layers of 64", SmallMlp),
+    (r"product of e4m3", lambda: Function(float8_product)),
+    (r"product of s8", lambda: Function(byte_product)),
+    (r"linear .* 2:4", TwoOfFour),
+    (r"linear", lambda: Function(F.linear)),
+    (r"product", lambda: Function(torch.matmul)),
     (r"attention of e4m3", lambda: Function(float8_attention)),
-    (r"attention .*causal", lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
+    (r"attention .*causal",
+     lambda: Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))),
     (r"attention", lambda: Function(F.scaled_dot_product_attention)),
-    (r"conv 32x256", lambda: Conv(256, 256, 3, padding=1)), (r"conv 32x3", lambda: Conv(3, 64, 7, 2, 3)),
+    (r"conv 32x256", lambda: Conv(256, 256, 3, padding=1)),
+    (r"conv 32x3", lambda: Conv(3, 64, 7, 2, 3)),
     (r"conv 4x3x16", lambda: Conv(3, 64, (3, 7, 7), (1, 2, 2), (1, 3, 3), kind=nn.Conv3d)),
     (r"depthwise", lambda: Conv(96, 96, 3, padding=1, groups=96)),
-    (r"sum", lambda: Function(torch.sum)), (r"softmax", lambda: Function(lambda x: torch.softmax(x, -1))),
+    (r"sum", lambda: Function(torch.sum)),
+    (r"softmax", lambda: Function(lambda x: torch.softmax(x, -1))),
     (r"gelu", lambda: Function(lambda x, y: F.gelu(x * 1.5 + y) * torch.sigmoid(y))),
 )
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "i64": torch.int64}
@@ -332,7 +363,8 @@ def inputs_of(text):
         if name == "attention_mask":
             tensor = torch.ones(shape)
         elif dtype == "i64":
-            tensor = torch.randint(0, 2 if name == "token_type_ids" else 30000, shape, generator=generator)
+            tensor = torch.randint(0, 2 if name == "token_type_ids" else 30000, shape,
+                                   generator=generator)
         else:
             tensor = torch.randn(shape, generator=generator)
         found.append((name, tensor.to(DTYPES[dtype])))

@@ -40,7 +40,8 @@ struct Checker::Access {
   const char *what;
   uint32_t bytes;
   bool shared, store = false, atomic = false;
-  /// By the tensor cores or a copy engine: as whom, until when, and the mbarrier that a copy counts at.
+  /// By the tensor cores or a copy engine: as whom, until when, and the mbarrier that a copy counts
+  /// at.
   bool async = false, inFlight = false;
   Agent agent = 0;
   uint32_t time = 0;
@@ -48,7 +49,8 @@ struct Checker::Access {
   /// The block whose shared memory is accessed, where it is another one of the cluster.
   Block *owner = nullptr;
 
-  /// Records with an earlier stamp are of another block in this arena, or before all that could race.
+  /// Records with an earlier stamp are of another block in this arena, or before all that could
+  /// race.
   uint32_t era(const Checker &checker) const {
     return shared ? block.firstStamp : checker.firstStamp;
   }
@@ -211,7 +213,8 @@ void Checker::requireWriteOrdered(const Access &now, const Touch &before, const 
   if (now.owner && (before.inFlight ||
                     (before.async && !isOrdered(now, before.stamp, before.agent, before.time, 0))))
     reportRace(now, before.stamp, before.agent, "copy", p);
-  // The engine's own bytes: a second copy over one that is in flight is as wrong as any other access.
+  // The engine's own bytes: a second copy over one that is in flight is as wrong as any other
+  // access.
   if (before.inFlight)
     reportMissingWait(now, before, p);
   if (!(now.atomic && before.atomic) &&
@@ -237,7 +240,8 @@ void Checker::requireReadsOrdered(const Access &now, Cell &cell, const void *p) 
     const BlockOrder &order = now.block.order;
     if (!now.bar || owner[reader.stamp - launchStamp] != now.block.number)
       reportRace(now, reader.stamp, who, "load", p);
-    // A copy over what is being read. Either the reader did not wait for this copy, or this one not for the reader.
+    // A copy over what is being read. Either the reader did not wait for this copy, or this one not
+    // for the reader.
     bool isTensor = order.isTensor(who);
     uint32_t group = who - order.tensorAgent(0);
     int waited = now.bar->waits[isTensor ? group * 128 : who];
@@ -364,7 +368,8 @@ void Checker::addReader(const Access &now, Cell &cell) {
   cell.more = entry | (ofTwoBlocks ? kManyBlocks : 0);
 }
 
-/// Kept, not reported: whoever writes the byte yet was to be waited for, and that is the better report.
+/// Kept, not reported: whoever writes the byte yet was to be waited for, and that is the better
+/// report.
 void Checker::noteUnwritten(const Access &now, const void *p) {
   if (!waitingReport.empty())
     return;
@@ -418,9 +423,8 @@ void Checker::touch(const Access &now, Cell *cell, const void *p, uint32_t bytes
   touchByte(now, *cell, byte);
   Cell after = *cell;
   for (uint32_t i = 1; i < bytes; ++i) {
-    // Bytes with one history have one future, but for lists, which they do not share. A difference of
-    // padding only costs this short way.
-    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
+    // Bytes with one history have one future, but for lists, which they do not share. A difference
+    // of padding only costs this short way. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     if (!before.more && !after.more && !std::memcmp(&cell[i], &before, sizeof before)) {
       cell[i] = after;
       continue;

@@ -4,8 +4,8 @@
 // For each byte of shared and device memory that a checked kernel touches, the checker remembers
 // who wrote it last and all who read it since. Two accesses by different threads, one of them a
 // write, race unless something orders them: a barrier of the block, of their warp, of the grid, an
-// mbarrier, a wait for copies or products, atomic updates between fences, or an earlier launch. Asynchronous units count as readers
-// and writers of their own.
+// mbarrier, a wait for copies or products, atomic updates between fences, or an earlier launch.
+// Asynchronous units count as readers and writers of their own.
 //
 // Time is counted in *stamps*: each block gets a new one at its start and at each of its barriers,
 // never used again in the process. So a record needs no clearing, and equal stamps mean "the same
@@ -47,8 +47,8 @@ struct Reader {
   }
 };
 
-/// The record of one byte: `more` numbers the first of the further readers; kManyBlocks: those of two blocks are
-/// known, one of which any writer is not of.
+/// The record of one byte: `more` numbers the first of the further readers; kManyBlocks: those of
+/// two blocks are known, one of which any writer is not of.
 struct Cell {
   Touch write;
   Reader read;
@@ -79,12 +79,12 @@ public:
   /// The running thread calls fence.
   void fence();
 
-  /// The running thread has let a copy engine begin to write: cp.async, or TMA that counts at `bar`. Until
-  /// completeCopy(), touching the bytes is an error.
+  /// The running thread has let a copy engine begin to write: cp.async, or TMA that counts at
+  /// `bar`. Until completeCopy(), touching the bytes is an error.
   void beginCopy(const void *shared, uint32_t bytes, const MbarrierRecord *bar);
   void completeCopy(Block &block, const void *shared, uint32_t bytes);
-  /// The running thread lets TMA read `bytes` of device memory: where it has not waited for the grids before its own,
-  /// these must not have written them.
+  /// The running thread lets TMA read `bytes` of device memory: where it has not waited for the
+  /// grids before its own, these must not have written them.
   void beginTmaRead(const void *global, uint32_t bytes);
   /// The running thread's warpgroup has let its tensor cores read the bytes until time `time`.
   void readByTensorCores(const void *shared, uint32_t bytes, uint32_t time);
@@ -92,8 +92,8 @@ public:
   /// Work that touched one of the bytes of device memory, in no order with the copy that runs now.
   const WorkClock *conflictOfCopy(const void *p, size_t bytes, bool store);
 
-  /// A read of shared memory that nobody has written is reported at the block's end: until then it may turn out to be a
-  /// missing barrier.
+  /// A read of shared memory that nobody has written is reported at the block's end: until then it
+  /// may turn out to be a missing barrier.
   const std::string &unwritten() const { return waitingReport; }
 
   static void freeSharedShadow(Cell *shadow);

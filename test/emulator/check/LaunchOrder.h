@@ -1,9 +1,10 @@
 //===- LaunchOrder.h - what happens before what among streams ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work of one stream runs in order; work of two is ordered by events, by the default stream, or because the host waited
-// for the one before it asked for the other. The driver knows that when work is submitted; this keeps it, with what
-// each copy touched, so that the checker can tell a missing event wait from two pieces of work that are in order.
+// Work of one stream runs in order; work of two is ordered by events, by the default stream, or
+// because the host waited for the one before it asked for the other. The driver knows that when
+// work is submitted; this keeps it, with what each copy touched, so that the checker can tell a
+// missing event wait from two pieces of work that are in order.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include <cstddef>
@@ -26,7 +27,8 @@ struct WorkClock {
   StreamClock known;
   /// "kernel add_one", "copy".
   std::string name;
-  /// Of an early launch, the first piece of work of its stream that may still run when it begins; 0: none.
+  /// Of an early launch, the first piece of work of its stream that may still run when it begins;
+  /// 0: none.
   uint64_t overlapsFrom = 0;
 
   bool isAfter(const WorkClock &other) const;
@@ -51,7 +53,8 @@ public:
   const WorkClock *overlapped(uint32_t stamp) const;
   /// True where there may be such work.
   bool mayOverlap() const { return current && current->overlapsFrom; }
-  /// A copy that touched one of the bytes, in no order with the running work; with `store` also one that read it.
+  /// A copy that touched one of the bytes, in no order with the running work; with `store` also one
+  /// that read it.
   const WorkClock *conflictingCopy(const void *p, size_t bytes, bool store) const;
   /// The running work, which is a copy, touches these bytes.
   void addCopy(const void *p, size_t bytes, bool store);

@@ -1,13 +1,13 @@
 //===- Order.h - what happens before what within a block --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vector clocks for the checker. Those who act in a block are its threads, the tensor cores of each warpgroup (wgmma
-// reads when it likes until it is waited for), and the copies that count at each mbarrier. Each has a clock; each
-// thread knows up to which time of each other one everything lies behind it. Barriers, mbarriers and waits pass that
-// knowledge on.
+// Vector clocks for the checker. Those who act in a block are its threads, the tensor cores of each
+// warpgroup (wgmma reads when it likes until it is waited for), and the copies that count at each
+// mbarrier. Each has a clock; each thread knows up to which time of each other one everything lies
+// behind it. Barriers, mbarriers and waits pass that knowledge on.
 //
-// Beside what is known stands what is *fenced*: known, with a fence of the async proxy on the way. Only that may the
-// asynchronous units touch.
+// Beside what is known stands what is *fenced*: known, with a fence of the async proxy on the way.
+// Only that may the asynchronous units touch.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace dlc::emu {
 
-/// A thread's number in the block; then warpgroups; then mbarriers in the order of their first init.
+/// A thread's number in the block; then warpgroups; then mbarriers in the order of their first
+/// init.
 using Agent = uint32_t;
 constexpr Agent kMaxAgents = 2048;
 
@@ -69,7 +70,8 @@ struct MbarrierRecord {
   bool isFenced = false;
   /// Phases that have ended.
   uint32_t flips = 0;
-  /// By thread: 0 if it has not waited here, 1 if its last wait passed before any phase had ended, 2 otherwise.
+  /// By thread: 0 if it has not waited here, 1 if its last wait passed before any phase had ended,
+  /// 2 otherwise.
   std::vector<uint8_t> waits;
   std::vector<bool> hasArrived;
 };
@@ -111,8 +113,8 @@ public:
   void arrive(uint32_t thread, MbarrierRecord &bar);
   void flip(MbarrierRecord &bar);
   void wait(uint32_t thread, MbarrierRecord &bar);
-  /// An mbarrier at which one of the two waited for a phase that had not begun, and one of them has arrived; null if
-  /// there is none.
+  /// An mbarrier at which one of the two waited for a phase that had not begun, and one of them has
+  /// arrived; null if there is none.
   const MbarrierRecord *vainWait(uint32_t thread, Agent other) const;
   /// Any at which the thread waited for a phase that had not begun.
   const MbarrierRecord *vainWait(uint32_t thread) const;

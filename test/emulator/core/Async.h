@@ -14,9 +14,9 @@ struct AsyncCopy {
   uint32_t bytes, sourceBytes;
 };
 
-/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `flags` are DlcEmuMajors or, of bytes, DlcEmuSigns.
-/// Where A lies in registers: these, and what they held at the issue. Where two of each four elements of A are
-/// stored: the thread's word of their places.
+/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `flags` are DlcEmuMajors or, of bytes,
+/// DlcEmuSigns. Where A lies in registers: these, and what they held at the issue. Where two of
+/// each four elements of A are stored: the thread's word of their places.
 struct AsyncProduct {
   void *accumulator; // n / 2 floats, of bytes i32
   int n;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Copies happen as late as the program allows: cp.async at the wait for its group, TMA when nothing
-// else can run (or at a random moment). Until then the destination holds NaN, so that a missing wait
-// shows in the result, and to the checker it is unwritten.
+// else can run (or at a random moment). Until then the destination holds NaN, so that a missing
+// wait shows in the result, and to the checker it is unwritten.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"
@@ -79,7 +79,8 @@ void updateMbarrier(Block &block, unsigned long long *bar, Mbarrier state) {
     worker.mbarrierFlipped(block, bar, state.phase);
 }
 
-/// What the checker keeps of the mbarrier, after the test that the running thread may use it; null in an unchecked launch.
+/// What the checker keeps of the mbarrier, after the test that the running thread may use it; null
+/// in an unchecked launch.
 MbarrierRecord *requireMade(const unsigned long long *bar, const char *what) {
   Thread &thread = self();
   BlockOrder &order = thread.home().order;
@@ -117,8 +118,8 @@ Text describeMbarrierWait(const Thread &thread) {
 
 //===-- TMA ---------------------------------------------------------------===//
 
-/// Four floats to the 11 significant bits of tf32: to nearest. How the hardware breaks ties is not documented; here
-/// they go away from zero, as cvt.rna has it.
+/// Four floats to the 11 significant bits of tf32: to nearest. How the hardware breaks ties is not
+/// documented; here they go away from zero, as cvt.rna has it.
 static void roundToTf32(unsigned char *chunk) {
   for (int i = 0; i < 4; ++i) {
     uint32_t bits;

@@ -17,7 +17,8 @@ class Worker;
 struct Block;
 struct Cell;
 
-/// Bytes of address space for one block's shared memory, and its alignment: an address is an offset.
+/// Bytes of address space for one block's shared memory, and its alignment: an address is an
+/// offset.
 constexpr uint32_t kSharedArena = 256 * 1024;
 /// The bytes of static variables that a block may use. Settings has the limit for all of its
 /// memory.

@@ -51,7 +51,8 @@ namespace dlc::emu {
 namespace {
 constexpr size_t kStackBytes = 64 * 1024;
 constexpr size_t kGuardBytes = 4096;
-/// Stacks with a guard page. Each is two maps to Linux, which gives a process 65530; those without melt into one.
+/// Stacks with a guard page. Each is two maps to Linux, which gives a process 65530; those without
+/// melt into one.
 constexpr size_t kGuardedStacks = 16384;
 #ifdef DLC_EMU_ASAN
 /// The context that was left by the switch in progress on this host thread.

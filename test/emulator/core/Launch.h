@@ -21,7 +21,8 @@ struct LaunchRequest {
   size_t paramCount = 0;
   std::string kernel;
   DlcEmuDim grid{1, 1, 1}, block{1, 1, 1};
-  /// Blocks that run at once and may read each other's shared memory: neighbours along the grid's x.
+  /// Blocks that run at once and may read each other's shared memory: neighbours along the grid's
+  /// x.
   uint32_t cluster = 1;
   uint32_t dynamicShared = 0;
   /// All blocks are resident at once, and may meet at the grid barrier.

@@ -29,7 +29,8 @@ struct Settings {
   /// Shared memory that a block may ask for, static and dynamic, in bytes: the architecture's, or
   /// less.
   int sharedBytes = 227 << 10;
-  /// Kernels are not computed: what is left is the host's time. A process that begins so reads its settings once.
+  /// Kernels are not computed: what is left is the host's time. A process that begins so reads its
+  /// settings once.
   bool idle = false;
 
   /// "order", "reverse" or "random:SEED", as DLC_EMU_POLICY takes it.
@@ -41,8 +42,9 @@ struct Settings {
 int sharedLimit(int arch);
 
 /// Reads DLC_EMU_POLICY, DLC_EMU_CHECK, DLC_EMU_WORKERS, DLC_EMU_ARCH, DLC_EMU_DRIVER,
-/// DLC_EMU_MULTIPROCESSORS, DLC_EMU_SHARED and DLC_EMU_IDLE, afresh at each call: a test switches between
-/// launches. A value that cannot be read is reported on stderr once and left at its default.
+/// DLC_EMU_MULTIPROCESSORS, DLC_EMU_SHARED and DLC_EMU_IDLE, afresh at each call: a test switches
+/// between launches. A value that cannot be read is reported on stderr once and left at its
+/// default.
 Settings readSettings();
 
 } // namespace dlc::emu

@@ -1,8 +1,9 @@
 //===- TensorCore.cpp - ldmatrix and mma.sync -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lanes of a warp meet, and the last one computes for all. Which lane holds which element is the
-// PTX manual's: of a 16x8 tile of C, lane l holds columns 2(l%4), 2(l%4)+1 of rows l/4 and l/4+8.
+// The lanes of a warp meet, and the last one computes for all. Which lane holds which element is
+// the PTX manual's: of a 16x8 tile of C, lane l holds columns 2(l%4), 2(l%4)+1 of rows l/4 and
+// l/4+8.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/core/TensorCore.h"
 #include "test/emulator/check/Checker.h"
@@ -62,8 +63,8 @@ template <bool Transposed> void loadMatrices(Block &, Warp &warp, int slot) {
     }
 }
 
-/// The operands that lanes bring to mma_tile and mma_tile_sparse (Total float) and to mma_tile_bytes
-/// (int). `format`: a DlcEmuMmaType, or DlcEmuSigns.
+/// The operands that lanes bring to mma_tile and mma_tile_sparse (Total float) and to
+/// mma_tile_bytes (int). `format`: a DlcEmuMmaType, or DlcEmuSigns.
 template <class Total> struct TileCall {
   Total *d;
   const uint32_t *a, *b;
@@ -72,7 +73,8 @@ template <class Total> struct TileCall {
   const uint32_t *places = nullptr;
 };
 
-/// Calls visit(row, k, value) for the elements of a 16-row tile of A that lane `lane` holds in register `word`.
+/// Calls visit(row, k, value) for the elements of a 16-row tile of A that lane `lane` holds in
+/// register `word`.
 template <class Visit>
 void visitWord(const TileCall<float> &call, bool, int lane, int word, uint32_t bits, Visit visit) {
   int row = lane / 4 + (word & 1) * 8;
@@ -123,7 +125,8 @@ template <class Total, class Tile> void multiplyAs(Warp &warp, int slot, int dep
       for (int r = 0; r < 4; ++r)
         visitWord(call, true, lane, r, call.a[i * 4 + r],
                   [&](int row, int k, auto value) { tile.a[i * 16 + row][k] = value; });
-    // A column of B lies in the lanes as a row of A does; its second register holds the further half of k.
+    // A column of B lies in the lanes as a row of A does; its second register holds the further
+    // half of k.
     for (int j = 0; j < call.nj; ++j)
       for (int r = 0; r < 2; ++r)
         visitWord(call, false, lane, r * 2, call.b[(j >> 1) * 4 + (j & 1) * 2 + r],

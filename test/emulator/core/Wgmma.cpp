@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product is done at the wait for its group. From its issue until then the accumulator's
-// registers hold NaN (of bytes -1), so that reading them too early shows. Operands lie in shared memory with the
-// 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in
-// registers, which must hold at the wait what they held at the issue. Of a sparse A two of each four
-// elements are stored; what is not stored is not multiplied.
+// registers hold NaN (of bytes -1), so that reading them too early shows. Operands lie in shared
+// memory with the 128-byte swizzle, along k or (16-bit types) along m or n; other layouts are
+// refused. A may lie in registers, which must hold at the wait what they held at the issue. Of a
+// sparse A two of each four elements are stored; what is not stored is not multiplied.
 //
-// An H100 adds 32 products of e4m3 and the total before them as numbers that are cut off below 2^-13 of
-// the largest one's power of two.
+// An H100 adds 32 products of e4m3 and the total before them as numbers that are cut off below
+// 2^-13 of the largest one's power of two.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/check/Checker.h"
 #include "test/emulator/core/Async.h"
@@ -49,8 +49,9 @@ struct Operand {
   int rows, depth, type;
   bool alongRows, isSigned;
 
-  /// Offset of an element. Along k: rows of 128 bytes in groups of eight, `sbo` bytes between groups. Along the rows:
-  /// 64 of them in 128 bytes, eight steps of k in a group; `sbo` bytes between groups, `lbo` to the next 64 rows.
+  /// Offset of an element. Along k: rows of 128 bytes in groups of eight, `sbo` bytes between
+  /// groups. Along the rows: 64 of them in 128 bytes, eight steps of k in a group; `sbo` bytes
+  /// between groups, `lbo` to the next 64 rows.
   uint32_t offset(int row, int k) const {
     auto start = uint32_t(descriptor & 0x3fff) << 4, lbo = uint32_t(descriptor >> 16 & 0x3fff) << 4,
          sbo = uint32_t(descriptor >> 32 & 0x3fff) << 4;
@@ -131,7 +132,8 @@ void readHeld(Thread *group, size_t index, float (&a)[kRows][kMostDepth]) {
   }
 }
 
-/// Returns `value` without what is below 2^-kFractionOfFloat8 of the largest power of two in `largest`.
+/// Returns `value` without what is below 2^-kFractionOfFloat8 of the largest power of two in
+/// `largest`.
 double cutOff(double value, double largest) {
   if (!(largest > 0) || !std::isfinite(largest))
     return value;

@@ -18,8 +18,9 @@ struct TmaCopy {
   int column, row;
 };
 
-/// The scheduler of one host thread. It runs the threads of a cluster, most often of a single block (or, in
-/// a cooperative launch, of all blocks) as fibers, in the order that the policy asks for, until all have ended or one fails.
+/// The scheduler of one host thread. It runs the threads of a cluster, most often of a single block
+/// (or, in a cooperative launch, of all blocks) as fibers, in the order that the policy asks for,
+/// until all have ended or one fails.
 class Worker {
 public:
   Worker() = default;

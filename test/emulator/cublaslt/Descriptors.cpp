@@ -1,7 +1,8 @@
 //===- Descriptors.cpp - what clients of cuBLASLt describe ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stricter than the real library: what dlc does not use is refused, so that a wrong number in the ABI or in a call shows.
+// Stricter than the real library: what dlc does not use is refused, so that a wrong number in the
+// ABI or in a call shows.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/cublaslt/Descriptors.h"
 #include "test/emulator/cublaslt/Exports.h"

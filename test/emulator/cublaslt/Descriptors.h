@@ -33,7 +33,8 @@ inline constexpr uint32_t kHandleMark = 0x646c636c;
 
 /// "dlc cublaslt-emu: FUNCTION: WHY" on stderr; InvalidValue.
 BlasStatus refuse(const char *function, const char *why);
-/// Counts the call; the fault planted in it as the library's own status, in `status`. False where there is one.
+/// Counts the call; the fault planted in it as the library's own status, in `status`. False where
+/// there is one.
 bool mayGoOn(const char *function, BlasStatus &status);
 
 /// Why the product cannot be computed; null where it can.

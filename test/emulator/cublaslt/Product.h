@@ -14,8 +14,9 @@ struct Matrix {
 
 size_t bytesOf(BlasType type);
 
-/// d[i] = alpha * op(a[i]) * op(b[i]) for each i below batch: sums in f32, in the order of k, each product rounded with
-/// its sum; rounded once to d's type. `tf32`: f32 factors are rounded to 11 significant bits.
+/// d[i] = alpha * op(a[i]) * op(b[i]) for each i below batch: sums in f32, in the order of k, each
+/// product rounded with its sum; rounded once to d's type. `tf32`: f32 factors are rounded to 11
+/// significant bits.
 void multiply(const Matrix &a, bool transposeA, const Matrix &b, bool transposeB, const Matrix &d,
               float alpha, int64_t batch, bool tf32);
 

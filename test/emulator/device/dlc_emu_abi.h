@@ -38,8 +38,8 @@ enum DlcEmuAccessFlags : unsigned {
   DlcEmuVector = 4,
 };
 
-/// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware ignores, and of wgmma alone 32
-/// of bytes, with i32 accumulators, and of e4m3.
+/// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware
+/// ignores, and of wgmma alone 32 of bytes, with i32 accumulators, and of e4m3.
 enum DlcEmuMmaType : int { DlcEmuF16, DlcEmuBf16, DlcEmuTf32, DlcEmuByte, DlcEmuE4m3 };
 
 /// Operands of mma and wgmma of bytes that have a sign.
@@ -113,23 +113,25 @@ void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int n
 /// The same of 16x8x32, four bytes a word; `signs` are DlcEmuSigns.
 void dlcEmuMmaTileBytes(int *d, const unsigned *a, const unsigned *b, int mi, int nj,
                         unsigned signs);
-/// mi x nj products of 16x8x32 in 16-bit types, d[mi][nj][4] += a[mi][4] * b[nj][4], where two of each four
-/// neighbours along k of a are stored, at the `places` [mi] that lanes 0 and 1 of each four have.
+/// mi x nj products of 16x8x32 in 16-bit types, d[mi][nj][4] += a[mi][4] * b[nj][4], where two of
+/// each four neighbours along k of a are stored, at the `places` [mi] that lanes 0 and 1 of each
+/// four have.
 void dlcEmuMmaTileSparse(float *d, const unsigned *a, const unsigned *places, const unsigned *b,
                          int mi, int nj, int type);
 void dlcEmuWgmmaFence();
-/// d[n/2] (+)= A(64x16) * B(16xn) (tf32: 64x8, 8xn), both in shared memory, named by descriptors; `majors` are
-/// DlcEmuMajors.
+/// d[n/2] (+)= A(64x16) * B(16xn) (tf32: 64x8, 8xn), both in shared memory, named by descriptors;
+/// `majors` are DlcEmuMajors.
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
                  int type, unsigned majors);
 /// The same of bytes, 64x32 and 32xn; `signs` are DlcEmuSigns.
 void dlcEmuWgmmaBytes(int *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
                       unsigned signs);
-/// The product of 16-bit types with A in four registers a thread, which must not change before the product is done.
+/// The product of 16-bit types with A in four registers a thread, which must not change before the
+/// product is done.
 void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, bool accumulate,
                      int type, unsigned majors);
-/// The product 64x32 * 32xn of 16-bit types, where two of each four neighbours along k of A are stored: 64x16, at
-/// the `places` that lanes 0 and 1 of each four have.
+/// The product 64x32 * 32xn of 16-bit types, where two of each four neighbours along k of A are
+/// stored: 64x16, at the `places` that lanes 0 and 1 of each four have.
 void dlcEmuWgmmaSparse(float *d, int n, unsigned long long a, unsigned places, unsigned long long b,
                        bool accumulate, int type);
 void dlcEmuWgmmaCommit();

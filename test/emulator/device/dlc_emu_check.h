@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // clang calls these at each load and store (-fsanitize-coverage=trace-loads,trace-stores) and at
-// each misaligned access (-fsanitize=alignment). They are defined hidden in each kernel's own image:
-// a process that links a sanitizer's runtime has global functions of the same names.
+// each misaligned access (-fsanitize=alignment). They are defined hidden in each kernel's own
+// image: a process that links a sanitizer's runtime has global functions of the same names.
 //===----------------------------------------------------------------------===//
 #pragma once
 

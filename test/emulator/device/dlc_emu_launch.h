@@ -1,8 +1,9 @@
 //===- dlc_emu_launch.h - from cuLaunchKernel's void** to a typed call ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fake NVRTC appends DLC_EMU_EXPORT(kernel, threads, cluster) for each kernel that it finds in the text.
-// It exports the kernel's parameter sizes, which the driver needs to copy parameters at launch.
+// The fake NVRTC appends DLC_EMU_EXPORT(kernel, threads, cluster) for each kernel that it finds in
+// the text. It exports the kernel's parameter sizes, which the driver needs to copy parameters at
+// launch.
 //===----------------------------------------------------------------------===//
 #pragma once
 

@@ -5,8 +5,8 @@
 
 namespace dlc::cuda {
 
-/// Makes `work` launch the function, with a copy of its parameters. InvalidValue, as the real driver
-/// says, where a limit of the device or of the kernel is passed.
+/// Makes `work` launch the function, with a copy of its parameters. InvalidValue, as the real
+/// driver says, where a limit of the device or of the kernel is passed.
 Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim block,
                       unsigned sharedBytes, void **parameters, bool cooperative,
                       bool early = false);

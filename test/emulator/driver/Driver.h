@@ -123,8 +123,8 @@ struct CUstream_st {
   std::deque<Work> queue;
   /// Never used again in the context; 0 is the default stream.
   uint32_t number = 0;
-  /// The first of the last kernels of which none need have ended when an early launch begins; 0 where the last work is no
-  /// kernel, or the host has waited for it.
+  /// The first of the last kernels of which none need have ended when an early launch begins; 0
+  /// where the last work is no kernel, or the host has waited for it.
   uint64_t runningFrom = 0;
   /// What the next work comes after, in this stream and others.
   emu::StreamClock known;
@@ -171,7 +171,8 @@ public:
   /// What there is now.
   Live live();
 
-  /// For calls that wait or have effects outside of streams: an error where a capture forbids them, which ends it.
+  /// For calls that wait or have effects outside of streams: an error where a capture forbids them,
+  /// which ends it.
   Result notWhileCapturing();
 
   CUstream_st *makeStream(bool blocking);
@@ -186,7 +187,8 @@ public:
   Result drainAll();
   /// Runs work until the event's last record is reached.
   Result drainEvent(const CUevent_st *event);
-  /// The host has waited for the stream, or (null) for all: what it asks for from now on comes after that.
+  /// The host has waited for the stream, or (null) for all: what it asks for from now on comes
+  /// after that.
   void hostKnows(const CUstream_st *stream);
   void hostKnows(const emu::StreamClock &clock) { emu::join(host, clock); }
 

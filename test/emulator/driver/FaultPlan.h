@@ -1,9 +1,9 @@
 //===- FaultPlan.h - the call that shall fail -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A client that handles the failure of each of its calls is tested by letting each fail in turn. Calls
-// are counted over all threads; those that give something back, make a context current, or explain an
-// error, are not.
+// A client that handles the failure of each of its calls is tested by letting each fail in turn.
+// Calls are counted over all threads; those that give something back, make a context current, or
+// explain an error, are not.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "runtime/cuda/driver/DriverAbi.h"
@@ -13,8 +13,8 @@ namespace dlc::cuda {
 
 class FaultPlan {
 public:
-  /// Reads DLC_EMU_FAULT: "17:2" lets call 17 (from 0) return 2, "cuMemAlloc_v2:1:2" call 1 of those of
-  /// that function.
+  /// Reads DLC_EMU_FAULT: "17:2" lets call 17 (from 0) return 2, "cuMemAlloc_v2:1:2" call 1 of
+  /// those of that function.
   FaultPlan();
 
   /// From now on: the call with this number fails. Negative: none does.

@@ -14,10 +14,12 @@ struct Compiler {
   std::string identity;
 };
 
-/// DLC_EMU_CXX, else the first of clang++-22, clang++ and g++ in PATH. An empty path if there is none.
+/// DLC_EMU_CXX, else the first of clang++-22, clang++ and g++ in PATH. An empty path if there is
+/// none.
 Compiler findCompiler();
 
-/// The flags that make an object of a kernel. `checked` adds the checker's hooks, which only clang can.
+/// The flags that make an object of a kernel. `checked` adds the checker's hooks, which only clang
+/// can.
 std::vector<std::string> compileFlags(const Compiler &compiler, bool checked);
 
 struct CompileResult {

@@ -5,8 +5,8 @@
 
 namespace dlc::emu {
 
-/// Begins an image: what it was compiled for. The same host code serves all, so this is checked and not
-/// kept on disk.
+/// Begins an image: what it was compiled for. The same host code serves all, so this is checked and
+/// not kept on disk.
 struct TargetHeader {
   static constexpr uint64_t kMagic = 0x5447'5455'4d45'4c44ull; // "DLEMUTGT"
   uint64_t magic;

@@ -14,8 +14,8 @@ struct KernelName {
   std::string cluster;
 };
 
-/// The kernels that `source` defines, by DLC_KERNEL(threads) name(, one of its kin, or __global__ void name(.
-/// Comments, strings and preprocessor lines do not count.
+/// The kernels that `source` defines, by DLC_KERNEL(threads) name(, one of its kin, or __global__
+/// void name(. Comments, strings and preprocessor lines do not count.
 std::vector<KernelName> findKernels(const std::string &source);
 
 } // namespace dlc::emu

@@ -175,7 +175,8 @@ bool isCheckedMode() {
   return text && *text && std::strcmp(text, "0") != 0;
 }
 
-/// Whether DLC_EMU_NVRTC_FAULT names this compile: they count from 0 since it was set to what it is.
+/// Whether DLC_EMU_NVRTC_FAULT names this compile: they count from 0 since it was set to what it
+/// is.
 bool isPlantedFault() {
   static std::mutex mutex;
   static std::string plan;

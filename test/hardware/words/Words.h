@@ -14,10 +14,12 @@ namespace dlc::hardware {
 
 /// When two answers are the same.
 enum class Sameness {
-  bits,   ///< each bit
-  f32,    ///< each bit, but any NaN is as good as another
-  f64,    ///< likewise
-  nearF32 ///< sums of 16 products in [-1, 1], in the order and with the rounding of the hardware: within 2^-16
+  bits, ///< each bit
+  f32,  ///< each bit, but any NaN is as good as another
+  f64,  ///< likewise
+  /// Sums of 16 products in [-1, 1], in the order and with the rounding of the hardware: within
+  /// 2^-16
+  nearF32
 };
 
 /// Words whose answers one launch gives.

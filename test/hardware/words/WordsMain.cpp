@@ -1,9 +1,12 @@
 //===- WordsMain.cpp - gpu-words: the vocabulary against the emulator's answers -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// gpu-words --list                        name, whether it needs compute capability 9.0, identity of the text, words
-// gpu-words --record FOLDER               writes each case's answer; meant for the emulator (DLC_LIBCUDA, DLC_LIBNVRTC)
-// gpu-words --compare FOLDER [NAME]...    "ok", "FAILED" or "left out", a line for each case; exit status 4 where one failed
+// gpu-words --list                        name, whether it needs compute capability 9.0, identity
+//                                         of the text, words
+// gpu-words --record FOLDER               writes each case's answer; meant for the emulator
+//                                         (DLC_LIBCUDA, DLC_LIBNVRTC)
+// gpu-words --compare FOLDER [NAME]...    "ok", "FAILED" or "left out", a line for each case; exit
+//                                         status 4 where one failed
 //===--------------------------------------------------------------------------------------===//
 #include "test/hardware/words/Words.h"
 

@@ -1,4 +1,5 @@
-"""Products with weights of 4 and 8 bits, as quantize-weights writes them: what the codes stand for is computed where they are read."""
+"""Products with weights of 4 and 8 bits, as quantize-weights writes them: what the codes stand for
+is computed where they are read."""
 import math
 
 import torch
@@ -32,14 +33,17 @@ def counted(shape):
 
 
 class Packed:
-    """The weights [rows, columns] in `bits`, as ops and as numbers. `group` neighbours of a row share a scale, 0: all of them do, "tensor": all
-    weights do. Asymmetric ones have zero points beside the scales."""
+    """The weights [rows, columns] in `bits`, as ops and as numbers. `group` neighbours of a row
+    share a scale, 0: all of them do, "tensor": all weights do. Asymmetric ones have zero points
+    beside the scales."""
 
     def __init__(self, rows, columns, bits, group, symmetric):
-        self.rows, self.columns, self.bits, self.group, self.symmetric = rows, columns, bits, group, symmetric
+        self.rows, self.columns, self.bits = rows, columns, bits
+        self.group, self.symmetric = group, symmetric
         self.half = (columns + 1) // 2
         self.grids = (1, 1) if group == "tensor" else (rows, -(-columns // group) if group else 1)
-        self.codes = ((rows, columns), "i8" if symmetric else "ui8") if bits == 8 else ((rows, self.half), "ui8")
+        self.codes = ((rows, columns),
+                      "i8" if symmetric else "ui8") if bits == 8 else ((rows, self.half), "ui8")
 
     def scale(self, ops):
         wide = counting(ops, self.grids, "f32")
@@ -50,14 +54,19 @@ class Packed:
     def whole(self, ops, x):
         """The first `columns` of x."""
         type = f"tensor<{self.rows}x{self.columns}x{x[1].split('x')[-1]}"
-        return ops.add("slice", [x], type, f" {{dim = 1 : i64, end = {self.columns} : i64, start = 0 : i64}}") if x[1] != type else x
+        return ops.add("slice", [x], type,
+                       f" {{dim = 1 : i64, end = {self.columns} : i64, start = 0 : i64}}"
+                       ) if x[1] != type else x
 
     def of_groups(self, ops, x):
         element = x[1].split('x')[-1]
         if self.group in (0, "tensor"):
             return ops.add("broadcast", [x], f"tensor<{self.rows}x{self.columns}x{element}")
         type = f"tensor<{self.rows}x{self.grids[1] * self.group}x{element}"
-        return self.whole(ops, ops.add("repeat_interleave", [x], type, f" {{dim = 1 : i64, repeats = {self.group} : i64}}"))
+        return self.whole(
+            ops,
+            ops.add("repeat_interleave", [x], type,
+                    f" {{dim = 1 : i64, repeats = {self.group} : i64}}"))
 
     def ops(self, ops):
         wide = f"tensor<{self.rows}x{self.columns}xf32>"
@@ -65,7 +74,10 @@ class Packed:
         if self.bits == 4:
             low, high = (ops.add(op, [codes, ops.bytes(number, codes[1])], codes[1])
                          for op, number in (("bitwise_and", "15"), ("floor_divide", "16")))
-            codes = self.whole(ops, ops.add("cat", [low, high], f"tensor<{self.rows}x{2 * self.half}xui8>", " {dim = 1 : i64}"))
+            codes = self.whole(
+                ops,
+                ops.add("cat", [low, high], f"tensor<{self.rows}x{2 * self.half}xui8>",
+                        " {dim = 1 : i64}"))
         steps = ops.cast(codes, "f32")
         if not self.symmetric:
             zero = self.of_groups(ops, counting(ops, self.grids, "ui8"))
@@ -87,7 +99,8 @@ class Packed:
         return (codes - zero).double() * of_groups((counted(self.grids).double() + 1) / 256)
 
 
-def linear(columns, bits, rows=19, dtype="f32", batch=("N",), sizes=(0, 1, 2, 7, 49), group=None, symmetric=None):
+def linear(columns, bits, rows=19, dtype="f32", batch=("N", ), sizes=(0, 1, 2, 7, 49), group=None,
+           symmetric=None):
     group = (0 if bits == 8 else 32) if group is None else group
     weights = Packed(rows, columns, bits, group, bits == 8 if symmetric is None else symmetric)
 
@@ -101,8 +114,11 @@ def linear(columns, bits, rows=19, dtype="f32", batch=("N",), sizes=(0, 1, 2, 7,
     bound = acc.contraction(columns, lambda x: F.linear(x, weights.numbers().abs()))
     if dtype != "f32":  # to which weights are rounded, or not
         bound = acc.rounded_before(bound)
-    row("linear", (dtype,), [(*batch, columns)], (*batch, rows), lambda x: F.linear(x, weights.numbers()), bound, sizes=sizes, values="normal", body=body,
-        note=f"weights of {bits} bits [{rows}, {columns}], groups of {group}" + ", symmetric" * weights.symmetric)
+    row(
+        "linear", (dtype, ), [(*batch, columns)], (*batch, rows),
+        lambda x: F.linear(x, weights.numbers()), bound, sizes=sizes, values="normal", body=body,
+        note=f"weights of {bits} bits [{rows}, {columns}], groups of {group}"
+        + ", symmetric" * weights.symmetric)
 
 
 for columns in (1, 2, 31, 32, 33, 45, 63, 64, 65, 96, 127, 128, 172, 257):
@@ -130,7 +146,8 @@ linear(65, 8, 33, group="tensor")
 
 
 class Blocks:
-    """A weight [features, columns] of which `count` blocks are stored, spread over its panels of 16 features."""
+    """A weight [features, columns] of which `count` blocks are stored, spread over its panels of 16
+    features."""
 
     def __init__(self, features, columns, count):
         self.features, self.columns, self.count = features, columns, count
@@ -140,14 +157,16 @@ class Blocks:
 
     def counted(self, ops, count, numbers):
         """0, 1, 2 ... after each op with its number."""
-        x = ops.add("arange", [], f"tensor<{count}xi32>", f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
+        x = ops.add("arange", [], f"tensor<{count}xi32>",
+                    f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
         for op, number in numbers:
             x = ops.add(op, [x, ops.full(number, x[1])], x[1])
         return x
 
     def stored(self, ops):
         return (self.counted(ops, self.count, [("mul", 7), ("remainder", self.columns)]),
-                self.counted(ops, self.panels + 1, [("mul", self.count), ("floor_divide", self.panels)]))
+                self.counted(ops, self.panels + 1, [("mul", self.count),
+                                                    ("floor_divide", self.panels)]))
 
     def dense(self, values):
         whole = torch.zeros(self.panels, 16, self.columns, dtype=values.dtype)
@@ -157,17 +176,21 @@ class Blocks:
         return whole.reshape(-1, self.columns)[:self.features]
 
 
-def block_sparse(features, columns, count, batch=("N",), bias=False, sizes=(0, 1, 2, 7, 25, 49), channels=False):
+def block_sparse(features, columns, count, batch=("N", ), bias=False, sizes=(0, 1, 2, 7, 25, 49),
+                 channels=False):
     """`channels`: a convolution of one tap and steps of 2, whose features are dim 1."""
     blocks = Blocks(features, columns, count)
 
     def body(names, types, y):
         ops = Ops()
         places, starts = blocks.stored(ops)
-        operands = [(names[0], types[0]), (names[1], types[1]), places, starts, *zip(names[2:], types[2:])]
+        operands = [(names[0], types[0]), (names[1], types[1]), places, starts,
+                    *zip(names[2:], types[2:])]
         dim = 1 if channels else len(batch)
         steps = ", steps = array<i64: 1, 1, 2, 2>" * channels
-        return ops.result(ops.add("block_sparse_linear", operands, y, f" {{features = {features} : i64, dim = {dim} : i64{steps}}}"))
+        return ops.result(
+            ops.add("block_sparse_linear", operands, y,
+                    f" {{features = {features} : i64, dim = {dim} : i64{steps}}}"))
 
     def product(x, values, *added):
         if channels:
@@ -178,9 +201,12 @@ def block_sparse(features, columns, count, batch=("N",), bias=False, sizes=(0, 1
     if channels:
         shape, result = ("N", columns, 5, 6), ("N", features, 3, 3)
     most = max(1, int((blocks.starts[1:] - blocks.starts[:-1]).max()))
-    row("block_sparse_linear", ("f32",), [shape, (count, 16)] + [(features,)] * bias, result, product,
+    row(
+        "block_sparse_linear", ("f32", ), [shape,
+                                           (count, 16)] + [(features, )] * bias, result, product,
         acc.contraction(most + bias, product), sizes=sizes, values="normal", body=body,
-        note=f"{count} blocks of [{features}, {columns}]" + ", bias" * bias + ", channels" * channels)
+        note=f"{count} blocks of [{features}, {columns}]" + ", bias" * bias
+        + ", channels" * channels)
 
 
 for features, columns, count in ((1, 1, 1), (16, 33, 9), (30, 20, 25), (33, 64, 1), (80, 17, 60)):
@@ -191,8 +217,8 @@ block_sparse(40, 24, 33, bias=True, channels=True, sizes=(0, 1, 3))
 
 
 class TwoOfFour:
-    """A matrix [rows, columns] of which two of each four neighbours are stored. `isOrdered`: the places of a pair ascend, as sparse tensor
-    cores want them; else they are any."""
+    """A matrix [rows, columns] of which two of each four neighbours are stored. `isOrdered`: the
+    places of a pair ascend, as sparse tensor cores want them; else they are any."""
 
     def __init__(self, rows, columns, isOrdered=True):
         self.rows, self.columns, self.isOrdered = rows, columns, isOrdered
@@ -200,7 +226,8 @@ class TwoOfFour:
         groups = torch.arange(rows * columns // 4)
         # The first place is 0, 1 or 2, and the second one is after it.
         self.first = (groups * 5 + groups // 16) % 3 if isOrdered else groups * 7 % 4
-        self.second = self.first + 1 + (groups // 3) % 3 * (self.first == 0) % 3 if isOrdered else groups // 5 % 4
+        self.second = self.first + 1 + (groups // 3) % 3 * (
+            self.first == 0) % 3 if isOrdered else groups // 5 % 4
 
     def numbers(self):
         whole = torch.zeros(self.rows * self.columns // 4, 4, dtype=torch.int64)
@@ -212,41 +239,59 @@ class TwoOfFour:
 
     def ops(self, ops, dtype):
         def counted(count, numbers):
-            x = ops.add("arange", [], f"tensor<{count}xi32>", f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
+            x = ops.add("arange", [], f"tensor<{count}xi32>",
+                        f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
             for op, number in numbers:
                 x = ops.add(op, [x, ops.full(number, x[1])], x[1])
             return x
 
         def reshaped(x, *dims):
             dims_text = ", ".join(map(str, dims))
-            return ops.add("reshape", [x], f"tensor<{dims_text.replace(', ', 'x')}x{element_of(x[1])}>",
+            return ops.add("reshape", [x],
+                           f"tensor<{dims_text.replace(', ', 'x')}x{element_of(x[1])}>",
                            f" {{shape = affine_map<() -> ({dims_text})>}}")
 
         def both(op, a, b):
             return ops.add(op, [a, b], a[1])
 
-        values = counted(self.rows * self.columns // 2, [("mul", 29), ("remainder", 17), ("sub", 8)])
+        values = counted(self.rows * self.columns // 2, [("mul", 29), ("remainder", 17),
+                                                         ("sub", 8)])
         values = reshaped(ops.cast(values, dtype), self.rows, self.columns // 2)
         count = self.rows * self.columns // 4
         if self.isOrdered:
-            first = both("remainder", both("add", counted(count, [("mul", 5)]), counted(count, [("floor_divide", 16)])), ops.full(3, f"tensor<{count}xi32>"))
-            isZero = ops.cast(ops.add("eq", [first, ops.full(0, first[1])], f"tensor<{count}xi1>"), "i32")
-            more = both("remainder", both("mul", counted(count, [("floor_divide", 3), ("remainder", 3)]), isZero), ops.full(3, first[1]))
+            first = both(
+                "remainder",
+                both("add", counted(count, [("mul", 5)]), counted(count, [("floor_divide", 16)])),
+                ops.full(3, f"tensor<{count}xi32>"))
+            isZero = ops.cast(ops.add("eq", [first, ops.full(0, first[1])], f"tensor<{count}xi1>"),
+                              "i32")
+            more = both(
+                "remainder",
+                both("mul", counted(count, [("floor_divide", 3), ("remainder", 3)]), isZero),
+                ops.full(3, first[1]))
             second = both("add", both("add", first, ops.full(1, first[1])), more)
         else:
-            first, second = counted(count, [("mul", 7), ("remainder", 4)]), counted(count, [("floor_divide", 5), ("remainder", 4)])
-        nibbles = reshaped(both("add", first, both("mul", second, ops.full(4, first[1]))), count // 2, 2)
-        low, high = (reshaped(ops.add("slice", [nibbles], f"tensor<{count // 2}x1xi32>", f" {{dim = 1 : i64, end = {i + 1} : i64, start = {i} : i64}}"),
-                              count // 2) for i in (0, 1))
+            first, second = counted(count,
+                                    [("mul", 7),
+                                     ("remainder", 4)]), counted(count, [("floor_divide", 5),
+                                                                         ("remainder", 4)])
+        nibbles = reshaped(both("add", first, both("mul", second, ops.full(4, first[1]))),
+                           count // 2, 2)
+        low, high = (reshaped(
+            ops.add("slice", [nibbles], f"tensor<{count // 2}x1xi32>",
+                    f" {{dim = 1 : i64, end = {i + 1} : i64, start = {i} : i64}}"), count // 2)
+                     for i in (0, 1))
         places = both("add", low, both("mul", high, ops.full(16, low[1])))
         places = reshaped(ops.cast(places, "ui8"), self.rows, self.columns // 8)
         return values, places
 
     def expand(self, ops, dtype):
-        return ops.add("expand_two_of_four", list(self.ops(ops, dtype)), f"tensor<{self.rows}x{self.columns}x{dtype}>")
+        return ops.add("expand_two_of_four", list(self.ops(ops, dtype)),
+                       f"tensor<{self.rows}x{self.columns}x{dtype}>")
 
 
-def two_of_four(rows, columns, dtype="f16", batch=("N",), sizes=(0, 1, 2, 7, 8, 9, 33, 130), bias=False):
+def two_of_four(rows, columns, dtype="f16", batch=("N", ), sizes=(0, 1, 2, 7, 8, 9, 33, 130),
+                bias=False):
     weights = TwoOfFour(rows, columns)
 
     def body(names, types, y):
@@ -257,8 +302,12 @@ def two_of_four(rows, columns, dtype="f16", batch=("N",), sizes=(0, 1, 2, 7, 8, 
     def product(x, *added):
         return F.linear(x, weights.numbers().to(x.dtype), *added)
 
-    row("linear", (dtype,), [(*batch, columns)] + [(rows,)] * bias, (*batch, rows), product,
-        acc.contraction(columns + bias, lambda x, *added: F.linear(x, weights.numbers().abs().to(x.dtype), *added)), sizes=sizes, values="normal", body=body,
+    row(
+        "linear", (dtype, ), [(*batch, columns)] + [(rows, )] * bias, (*batch, rows), product,
+        acc.contraction(columns + bias,
+                        lambda x, *added: F.linear(x,
+                                                   weights.numbers().abs().to(x.dtype), *added)),
+        sizes=sizes, values="normal", body=body,
         note=f"two of four of [{rows}, {columns}]" + ", bias" * bias)
 
 
@@ -278,7 +327,8 @@ def expanded(rows, columns, dtype, isOrdered):
         ops = Ops()
         return ops.result(ops.add("add", [matrix.expand(ops, dtype), (names[0], types[0])], y))
 
-    row("expand_two_of_four", (dtype,), [(rows, columns)], (rows, columns), lambda x: matrix.numbers().to(x.dtype) + x, acc.exact, values="normal", body=body,
+    row("expand_two_of_four", (dtype, ), [(rows, columns)], (rows, columns),
+        lambda x: matrix.numbers().to(x.dtype) + x, acc.exact, values="normal", body=body,
         note="places in order" if isOrdered else "places in any order")
 
 

@@ -1,4 +1,5 @@
-"""Ops whose results are joined: their kernels write parts of one buffer (in-place concatenation)."""
+"""Ops whose results are joined: their kernels write parts of one buffer (in-place concatenation).
+"""
 import numpy as np
 import torch
 
@@ -43,9 +44,11 @@ def joined(half, dim):
 
     def body(names, types, result):
         type = tensor_type(half.result, element_of(result))
-        return "\n".join([row_text(half, names[:count], types[:count], type, "a"),
-                          row_text(half, names[count:], types[count:], type, "b"),
-                          f"%y = dl.cat %ya, %yb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}"])
+        return "\n".join([
+            row_text(half, names[:count], types[:count], type, "a"),
+            row_text(half, names[count:], types[count:], type, "b"),
+            f"%y = dl.cat %ya, %yb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}"
+        ])
 
     note = f"joined along {dim}"
     row(half.op, [dtype for dtype in ("f32", "f16") if dtype in half.dtypes],
@@ -64,12 +67,14 @@ def read_elsewhere(half, dim):
 
     def body(names, types, result):
         type = tensor_type(half.result, element_of(result))
-        return "\n".join([row_text(half, names[:count], types[:count], type, "a"),
-                          row_text(half, names[count:], types[count:], type, "b"),
-                          *(f"%n{part} = dl.neg %y{part} : ({type}) -> {type}" for part in "ab"),
-                          f"%c = dl.cat %ya, %yb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}",
-                          f"%d = dl.cat %na, %nb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}",
-                          f"%y = dl.maximum %c, %d : ({result}, {result}) -> {result}"])
+        return "\n".join([
+            row_text(half, names[:count], types[:count], type, "a"),
+            row_text(half, names[count:], types[count:], type,
+                     "b"), *(f"%n{part} = dl.neg %y{part} : ({type}) -> {type}" for part in "ab"),
+            f"%c = dl.cat %ya, %yb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}",
+            f"%d = dl.cat %na, %nb {{dim = {dim} : i64}} : ({type}, {type}) -> {result}",
+            f"%y = dl.maximum %c, %d : ({result}, {result}) -> {result}"
+        ])
 
     bound = half.bound and of_halves(half.bound, count, dim)
     torch_twice = twice(half.torch, count, dim)

@@ -1,7 +1,8 @@
-"""Products of quantized tensors. Of integers, as they are imported from ONNX: each operand cast to i32, less its zero point. Exact,
-whatever instructions a target multiplies them with. Of e4m3, as dlc compile --quantize fp8 makes them: each operand cast to the type of
-the result. Products are exact in f32; Hopper's tensor cores add 128 steps of k with some 14 bits (dlc_sums90.cuh states the bound),
-which small whole numbers do not need."""
+"""Products of quantized tensors. Of integers, as they are imported from ONNX: each operand cast to
+i32, less its zero point. Exact, whatever instructions a target multiplies them with. Of e4m3, as
+dlc compile --quantize fp8 makes them: each operand cast to the type of the result. Products are
+exact in f32; Hopper's tensor cores add 128 steps of k with some 14 bits (dlc_sums90.cuh states the
+bound), which small whole numbers do not need."""
 import math
 
 import torch
@@ -19,7 +20,8 @@ CUT_OFF = 4 * 34 * 2.0 ** -13
 
 
 class Ops:
-    """The text of ops, one after the other; values take the letters that the function gives numbers to."""
+    """The text of ops, one after the other; values take the letters that the function gives numbers
+    to."""
 
     def __init__(self):
         self.text = ""
@@ -54,7 +56,8 @@ class Ops:
         for op, number in (("mul", 37), ("remainder", 256), ("add", LOWEST[dtype])):
             x = self.add(op, [x, self.full(number, line)], line)
         dims = ", ".join(map(str, shape))
-        return self.add("reshape", [self.cast(x, dtype)], f"tensor<{dims.replace(', ', 'x')}x{dtype}>",
+        return self.add("reshape", [self.cast(x, dtype)],
+                        f"tensor<{dims.replace(', ', 'x')}x{dtype}>",
                         f" {{shape = affine_map<() -> ({dims})>}}")
 
     def result(self, x):
@@ -75,10 +78,14 @@ def given_matrices(dtype, zero, other, other_zero):
     """Both operands are inputs."""
     def body(names, types, y):
         ops = Ops()
-        x, w = ops.centered((names[0], types[0]), zero), ops.centered((names[1], types[1]), other_zero)
+        x, w = ops.centered((names[0], types[0]), zero), ops.centered((names[1], types[1]),
+                                                                      other_zero)
         return ops.result(ops.add("matmul", [x, w], y))
 
-    row("matmul", (dtype,), [(7, "N"), ("N", 19)], (7, 19), lambda x, w: whole(torch.matmul, x.int() - zero, w.int() - other_zero),
+    row("matmul", (dtype, ), [(7, "N"),
+                              ("N", 19)], (7, 19), lambda x, w: whole(torch.matmul,
+                                                                      x.int() - zero,
+                                                                      w.int() - other_zero),
         sizes=DEPTHS, kinds={1: (other, "special")}, result_dtype="i32", body=body,
         note=f"quantized, zero points {zero} and {other_zero} of {other}")
 
@@ -88,53 +95,74 @@ def turned_matrix(dtype, zero):
     def body(names, types, y):
         ops = Ops()
         x, w = ops.centered((names[0], types[0]), zero), ops.centered((names[1], types[1]), 0)
-        return ops.result(ops.add("contract", [x, w], y, " {x_loops = array<i64: 2, 0>, other_loops = array<i64: 2, 1>, rank = 2 : i64}"))
+        return ops.result(
+            ops.add(
+                "contract", [x, w], y,
+                " {x_loops = array<i64: 2, 0>, other_loops = array<i64: 2, 1>, rank = 2 : i64}"))
 
-    row("contract", (dtype,), [("N", 7), ("N", 19)], (7, 19), lambda x, w: whole(torch.matmul, (x.int() - zero).T, w.int()),
-        sizes=DEPTHS, kinds={1: ("i8", "special")}, result_dtype="i32", body=body, note=f"quantized, zero point {zero}, turned")
+    row("contract", (dtype, ), [("N", 7), ("N", 19)], (7, 19),
+        lambda x, w: whole(torch.matmul,
+                           (x.int() - zero).T, w.int()), sizes=DEPTHS, kinds={1: ("i8", "special")},
+        result_dtype="i32", body=body, note=f"quantized, zero point {zero}, turned")
 
 
 def constant_matrix(dtype, zero, other, depth, sizes=(0, 1, 2, 7, 49)):
     """y = (x - zero) @ w, w [depth, 33]."""
     def body(names, types, y):
         ops = Ops()
-        x, w = ops.centered((names[0], types[0]), zero), ops.centered(ops.constant((depth, 33), other), 0)
+        x, w = ops.centered((names[0], types[0]),
+                            zero), ops.centered(ops.constant((depth, 33), other), 0)
         return ops.result(ops.add("matmul", [x, w], y))
 
-    row("matmul", (dtype,), [("N", depth)], ("N", 33), lambda x: whole(torch.matmul, x.int() - zero, numbers_of((depth, 33), other)),
-        sizes=sizes, result_dtype="i32", body=body, note=f"quantized, zero point {zero}, constant {other} [{depth}, 33]")
+    row("matmul", (dtype, ), [("N", depth)], ("N", 33),
+        lambda x: whole(torch.matmul,
+                        x.int() - zero, numbers_of(
+                            (depth, 33), other)), sizes=sizes, result_dtype="i32", body=body,
+        note=f"quantized, zero point {zero}, constant {other} [{depth}, 33]")
 
 
 def constant_rows(dtype, zero, other, depth, filters, sizes=(0, 1, 2, 7, 49)):
-    """y = (x - zero) @ w.T, w [filters, depth]: tensor cores of a GPU take both operands as they lie."""
+    """y = (x - zero) @ w.T, w [filters, depth]: tensor cores of a GPU take both operands as they
+    lie."""
     def body(names, types, y):
         ops = Ops()
-        x, w = ops.centered((names[0], types[0]), zero), ops.centered(ops.constant((filters, depth), other), 0)
+        x, w = ops.centered((names[0], types[0]),
+                            zero), ops.centered(ops.constant((filters, depth), other), 0)
         return ops.result(ops.add("linear", [x, w], y))
 
-    row("linear", (dtype,), [("N", depth)], ("N", filters), lambda x: whole(F.linear, x.int() - zero, numbers_of((filters, depth), other)),
-        sizes=sizes, result_dtype="i32", body=body, note=f"quantized, zero point {zero}, constant {other} [{filters}, {depth}]")
+    row("linear", (dtype, ), [("N", depth)], ("N", filters),
+        lambda x: whole(F.linear,
+                        x.int() - zero, numbers_of(
+                            (filters, depth), other)), sizes=sizes, result_dtype="i32", body=body,
+        note=f"quantized, zero point {zero}, constant {other} [{filters}, {depth}]")
 
 
 def convolution(dtype, zero, channels, kernel, weight_zero=0, filters=20):
-    """What pads an image is 0 after the zero point is taken off. A result of u8, as a convolution of ONNX gives it."""
+    """What pads an image is 0 after the zero point is taken off. A result of u8, as a convolution
+    of ONNX gives it."""
     shape = (filters, channels, kernel, kernel)
 
     def body(names, types, y):
         ops = Ops()
-        x, w = ops.centered((names[0], types[0]), zero), ops.centered(ops.constant(shape, "i8"), weight_zero)
+        x, w = ops.centered((names[0], types[0]), zero), ops.centered(ops.constant(shape, "i8"),
+                                                                      weight_zero)
         sums = ops.add("conv2d", [x, w], with_element(y, "i32"), " {padding = array<i64: 1, 1>}")
         wide = ops.cast(sums, "f32")
         scaled = ops.add("mul", [wide, ops.full("9.765625e-04", wide[1])], wide[1])
         return ops.result(ops.cast(ops.add("round", [scaled], scaled[1]), "ui8"))
 
     def function(x):
-        sums = whole(lambda x, w: F.conv2d(x, w, padding=1), x.int() - zero, numbers_of(shape, "i8") - weight_zero)
+        sums = whole(lambda x, w: F.conv2d(x, w, padding=1),
+                     x.int() - zero,
+                     numbers_of(shape, "i8") - weight_zero)
         return (sums.double() / 1024).round().clamp(0, 255).to(torch.int64)
 
     size = f"N - {kernel - 3}" if kernel > 3 else f"N + {3 - kernel}" if kernel < 3 else "N"
-    row("conv2d", (dtype,), [(2, channels, "N", 6)], (2, filters, size, 9 - kernel), function, sizes=(1, 2, 3, 7, 8), result_dtype="ui8",
-        body=body, note=f"quantized, zero points {zero} and {weight_zero}, {channels} channels, kernel {kernel}")
+    row(
+        "conv2d", (dtype, ), [(2, channels, "N", 6)], (2, filters, size, 9 - kernel), function,
+        sizes=(1, 2, 3, 7, 8), result_dtype="ui8", body=body,
+        note=f"quantized, zero points {zero} and {weight_zero}, {channels} channels, kernel {kernel}"
+    )
 
 
 def float8(terms, magnitude):
@@ -157,13 +185,15 @@ def product(op, attributes=""):
 def both(op, shapes, result, function, terms, sizes, attributes="", results=("f32",), note=""):
     """A row of whole numbers, bound as in f32, and one of others."""
     for dtype in results:
-        for name, values, bound in (("few", FEW, acc.contraction(terms, function)), ("normal", "normal", float8(terms, function))):
-            row(op, (E4M3,), shapes, result, function, bound, sizes=sizes, values=values, kinds={1: (E4M3, values)},
-                result_dtype=dtype, body=product(op, attributes), note=f"e4m3 to {dtype}, {name}{note}")
+        for name, values, bound in (("few", FEW, acc.contraction(terms, function)),
+                                    ("normal", "normal", float8(terms, function))):
+            row(op, (E4M3, ), shapes, result, function, bound, sizes=sizes, values=values,
+                kinds={1: (E4M3, values)}, result_dtype=dtype, body=product(op, attributes),
+                note=f"e4m3 to {dtype}, {name}{note}")
 
 
-for combination in (("ui8", 0, "i8", 0), ("ui8", 128, "i8", 0), ("ui8", 255, "ui8", 128), ("i8", 0, "i8", 0), ("i8", -128, "ui8", 0),
-                    ("i8", 127, "i8", -128)):
+for combination in (("ui8", 0, "i8", 0), ("ui8", 128, "i8", 0), ("ui8", 255, "ui8", 128),
+                    ("i8", 0, "i8", 0), ("i8", -128, "ui8", 0), ("i8", 127, "i8", -128)):
     given_matrices(*combination)
 turned_matrix("ui8", 77)
 for depth in (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33):
@@ -179,10 +209,13 @@ for channels in (1, 2, 3, 5, 8, 16, 17, 32):
     convolution("ui8", 100, channels, 3)
 convolution("i8", -128, 9, 3, weight_zero=-5)
 convolution("ui8", 0, 16, 1)
-both("matmul", [(7, "N"), ("N", 19)], (7, 19), torch.matmul, lambda x, w: x.shape[1], (*DEPTHS, 129))
+both("matmul", [(7, "N"), ("N", 19)], (7, 19), torch.matmul, lambda x, w: x.shape[1],
+     (*DEPTHS, 129))
 for columns, depth in ((40, 16), (24, 80), (33, 72), (136, 272)):
-    both("linear", [("N", depth), (columns, depth)], ("N", columns), F.linear, depth, (0, 1, 7, 17, 65, 129),
-         results=("f32", "f16", "bf16") if depth == 80 else ("f32",), note=f", [{columns}, {depth}]")
+    both("linear", [("N", depth), (columns, depth)], ("N", columns), F.linear, depth,
+         (0, 1, 7, 17, 65, 129), results=("f32", "f16", "bf16") if depth == 80 else ("f32", ),
+         note=f", [{columns}, {depth}]")
 for channels in (3, 16, 33):
-    both("conv2d", [(2, channels, "N", 6), (20, channels, 3, 3)], (2, 20, "N", 6), lambda x, w: F.conv2d(x, w, padding=1), 9 * channels,
-         (1, 2, 3, 8), " {padding = array<i64: 1, 1>}", note=f", {channels} channels")
+    both("conv2d", [(2, channels, "N", 6),
+                    (20, channels, 3, 3)], (2, 20, "N", 6), lambda x, w: F.conv2d(x, w, padding=1),
+         9 * channels, (1, 2, 3, 8), " {padding = array<i64: 1, 1>}", note=f", {channels} channels")

@@ -1,7 +1,8 @@
-"""The numeric rows: for each op its dtypes, shapes, attributes, what PyTorch makes of it, and how exact it has to be.
+"""The numeric rows: for each op its dtypes, shapes, attributes, what PyTorch makes of it, and how
+exact it has to be.
 
-A dim is a number or an expression over N, which takes each of `sizes` in turn while the code stays the same. `torch` gets
-float inputs as float64 (from the stored values), integers as they are."""
+A dim is a number or an expression over N, which takes each of `sizes` in turn while the code stays
+the same. `torch` gets float inputs as float64 (from the stored values), integers as they are."""
 import dataclasses
 import re
 from typing import Callable, Dict, Optional, Sequence, Tuple
@@ -35,10 +36,12 @@ class Row:
     result_dtype: Optional[str] = None
     note: str = ""                   # tells rows of one op apart
     phase: str = "import"            # the phase whose output the module is
-    # Input number -> (dtype, values) where it is not that of the row. Values may be a list to choose from.
+    # Input number -> (dtype, values) where it is not that of the row. Values may be a list to
+    # choose from.
     kinds: Dict[int, Tuple] = dataclasses.field(default_factory=dict)
     raw: bool = False                # `torch` gets float inputs as they are stored
-    body: Optional[Callable] = None  # (operand names, operand types, result type) -> ops that define %y
+    body: Optional[
+        Callable] = None  # (operand names, operand types, result type) -> ops that define %y
 
     is_composed: bool = False        # its body is several ops, which have rows of their own
 
@@ -65,7 +68,8 @@ def with_element(type, element):
 
 
 def in_double(function):
-    """`function` on integers, which PyTorch computes for floats alone; exact below 2^53, then wrapped."""
+    """`function` on integers, which PyTorch computes for floats alone; exact below 2^53, then
+    wrapped."""
     def wrapped(*inputs):
         if inputs[0].is_floating_point():
             return function(*inputs)

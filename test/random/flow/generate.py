@@ -42,20 +42,26 @@ def inputs(model, random):
         fills.append((value, fill))
 
     for _ in range(random.randint(1, 3)):
-        dims = tuple(random.choice([*symbols, *symbols, random.randint(1, 4)]) for _ in range(random.choice([1, 2, 2, 2, 3])))
+        dims = tuple(
+            random.choice([*symbols, *symbols, random.randint(1, 4)])
+            for _ in range(random.choice([1, 2, 2, 2, 3])))
         if random.random() < 0.6:
-            add(Tensor("f32", dims, -4, 4), lambda data, shape: data.integers(-4, 5, shape).astype(float))
+            add(Tensor("f32", dims, -4, 4),
+                lambda data, shape: data.integers(-4, 5, shape).astype(float))
         else:
-            add(Tensor("f32", dims, -4, 4, False), lambda data, shape: data.uniform(-2, 2, shape).astype(np.float32).astype(float))
+            add(Tensor("f32", dims, -4, 4, False),
+                lambda data, shape: data.uniform(-2, 2, shape).astype(np.float32).astype(float))
     for dims in random.sample([(), (1,), (symbols[0],), (2,)], random.randint(1, 3)):
         add(Tensor("i64", dims, 0, 4), lambda data, shape: data.integers(0, 5, shape))
     if random.random() < 0.7:
-        add(Tensor("bool", random.choice([(), (), (1,), (symbols[1],)]), 0, 1), lambda data, shape: data.integers(0, 2, shape).astype(bool))
+        add(Tensor("bool", random.choice([(), (), (1, ), (symbols[1], )]), 0, 1),
+            lambda data, shape: data.integers(0, 2, shape).astype(bool))
     return symbols, fills
 
 
 class Candidate:
-    """`model`, and `runs`: for each, arrays of the inputs, exact outputs and how far each may be off."""
+    """`model`, and `runs`: for each, arrays of the inputs, exact outputs and how far each may be
+    off."""
 
     def __init__(self, seed, attempt, count):
         random = randoms.Random(f"{seed}.{attempt}")
@@ -70,14 +76,20 @@ class Candidate:
         for run in range(count):
             data = np.random.default_rng([seed, attempt, run])
             chosen = {symbol: int(data.choice(SIZES)) for symbol in symbols}
-            self.data.append([fill(data, [chosen.get(dim, dim) for dim in value.type.dims]) for value, fill in fills])
+            self.data.append([
+                fill(data, [chosen.get(dim, dim) for dim in value.type.dims])
+                for value, fill in fills
+            ])
         self.judge()
 
     def choose_outputs(self, random):
         model, read = self.model, set()
         for node in model.main.nodes:
             read |= {value.name for value in node.inputs if value}
-        made = [value for node in model.main.nodes for value in node.outputs if isinstance(value.type, Tensor) and value in model.main.values]
+        made = [
+            value for node in model.main.nodes for value in node.outputs
+            if isinstance(value.type, Tensor) and value in model.main.values
+        ]
         leaves = [value for value in made if value.name not in read]
         others = [value for value in made if value.name in read and random.random() < 0.1]
         if not leaves:
@@ -89,10 +101,16 @@ class Candidate:
         self.runs = []
         for number, arrays in enumerate(self.data):
             exact = self.model.run(arrays)
-            noisy = [self.model.run(arrays, np.random.default_rng([number, change])) for change in range(2)]
-            allowed = [None if value.type.is_whole else
-                       16 * sum(np.abs(other - wanted) for other in others) + 2.0**-19 * (1 + np.abs(wanted))
-                       for value, wanted, *others in zip(self.model.outputs, exact, *noisy)]
+            noisy = [
+                self.model.run(arrays, np.random.default_rng([number, change]))
+                for change in range(2)
+            ]
+            allowed = [
+                None if value.type.is_whole else
+                16 * sum(np.abs(other - wanted)
+                         for other in others) + 2.0**-19 * (1 + np.abs(wanted))
+                for value, wanted, *others in zip(self.model.outputs, exact, *noisy)
+            ]
             self.runs.append((arrays, exact, allowed))
 
 

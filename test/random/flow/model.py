@@ -21,8 +21,8 @@ class TooLarge(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """`dims` are numbers and tokens: equal tokens are equal sizes. Elements are from `low` to `high`; `is_whole`: whole numbers or truth
-    values, which f32 holds exactly."""
+    """`dims` are numbers and tokens: equal tokens are equal sizes. Elements are from `low` to
+    `high`; `is_whole`: whole numbers or truth values, which f32 holds exactly."""
     dtype: str
     dims: tuple
     low: float
@@ -36,7 +36,8 @@ class Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """A sequence of `least` or more tensors, of exactly `count` if that is known; dims that differ are None."""
+    """A sequence of `least` or more tensors, of exactly `count` if that is known; dims that differ
+    are None."""
     element: Tensor
     least: int
     count: int | None = None
@@ -115,11 +116,14 @@ class Scope:
         result = np.asarray(result).astype(NUMPY[value.type.dtype])
         if result.size > MOST_ELEMENTS or self.model.steps > MOST_STEPS:
             raise TooLarge
-        static = [size for size, dim in zip(result.shape, value.type.dims, strict=True) if isinstance(dim, int) and dim != size]
+        static = [
+            size for size, dim in zip(result.shape, value.type.dims, strict=True)
+            if isinstance(dim, int) and dim != size
+        ]
         assert not static, f"{value} has the shape {result.shape}"
         if self.model.noise is None:
-            assert not result.size or value.type.low - 1e-3 <= result.min() and result.max() <= value.type.high + 1e-3, (
-                f"{value} has {result.min()} to {result.max()}")
+            assert not result.size or value.type.low - 1e-3 <= result.min() and result.max(
+            ) <= value.type.high + 1e-3, (f"{value} has {result.min()} to {result.max()}")
         elif not value.type.is_whole:
             result = result * (1 + NOISE * self.model.noise.choice([-1.0, 1.0], result.shape))
         return result
@@ -131,16 +135,21 @@ class Scope:
         for value, array in self.constants:
             numbers = array.ravel().tolist()
             raw = b"" if not numbers else None
-            tensors.append(writer.tensor(value.name, value.type.dtype, array.shape, numbers, raw=raw))
+            tensors.append(
+                writer.tensor(value.name, value.type.dtype, array.shape, numbers, raw=raw))
         return writer.graph(nodes, inputs, [value.name for value in outputs], tensors)
 
     def node_bytes(self, number, node):
         attributes = {}
         for name, held in node.attributes.items():
             if isinstance(held, Body):
-                held = "graph", held.scope.graph([self.model.declared(value) for value in held.inputs], held.outputs)
+                held = "graph", held.scope.graph(
+                    [self.model.declared(value) for value in held.inputs], held.outputs)
             attributes[name] = held
-        names = [",".join(value.name if value else "" for value in values) for values in (node.inputs, node.outputs)]
+        names = [
+            ",".join(value.name if value else "" for value in values)
+            for values in (node.inputs, node.outputs)
+        ]
         return writer.node(node.op, *names, name=f"{node.op}_{node.outputs[0].name}", **attributes)
 
     def prune(self, outputs):
@@ -154,16 +163,24 @@ class Scope:
         self.constants = [entry for entry in self.constants if entry[0].name in needed]
 
     def text(self, indent=""):
-        lines = [f"{indent}{value.name} = {array.tolist()} of {value.type.dtype}{list(array.shape)}" for value, array in self.constants]
+        lines = [
+            f"{indent}{value.name} = {array.tolist()} of {value.type.dtype}{list(array.shape)}"
+            for value, array in self.constants
+        ]
         for node in self.nodes:
-            plain = {name: held for name, held in node.attributes.items() if not isinstance(held, Body)}
+            plain = {
+                name: held for name, held in node.attributes.items() if not isinstance(held, Body)
+            }
             words = ", ".join(value.name if value else "-" for value in node.inputs)
-            lines.append(f"{indent}{', '.join(shown(value) for value in node.outputs)} = {node.op}({words}){plain or ''}")
+            lines.append(
+                f"{indent}{', '.join(shown(value) for value in node.outputs)} = {node.op}({words}){plain or ''}"
+            )
             for name, held in node.attributes.items():
                 if isinstance(held, Body):
                     lines.append(f"{indent}  {name}({', '.join(map(shown, held.inputs))})")
                     lines += held.scope.text(indent + "    ")
-                    lines.append(f"{indent}    -> {', '.join(value.name for value in held.outputs)}")
+                    lines.append(
+                        f"{indent}    -> {', '.join(value.name for value in held.outputs)}")
         return lines
 
 
@@ -202,14 +219,19 @@ class Model:
         """An input of a graph inside a node: with its rank and known dims, or without."""
         if isinstance(value.type, Listed):
             held = writer.field(1, writer.field(1, writer.DTYPES[value.type.element.dtype]))
-            return writer.field(1, value.name) + writer.field(2, writer.field(4, writer.field(1, held)))
+            return writer.field(1, value.name) + writer.field(
+                2, writer.field(4, writer.field(1, held)))
         dims = [dim if isinstance(dim, int) else None for dim in value.type.dims]
-        return writer.value(value.name, value.type.dtype, dims if zlib_even(value.name) or not dims else None)
+        return writer.value(value.name, value.type.dtype,
+                            dims if zlib_even(value.name) or not dims else None)
 
     def file(self):
-        inputs = [writer.value(value.name, value.type.dtype, value.type.dims) for value in self.inputs]
+        inputs = [
+            writer.value(value.name, value.type.dtype, value.type.dims) for value in self.inputs
+        ]
         graph = self.main.graph(inputs, self.outputs)
-        return writer.field(1, 8) + writer.field(8, writer.field(2, self.opset)) + writer.field(7, graph)
+        return writer.field(1, 8) + writer.field(8, writer.field(2, self.opset)) + writer.field(
+            7, graph)
 
     def run(self, arrays, noise=None):
         """The outputs for the inputs `arrays`; `noise`: a generator of changes."""

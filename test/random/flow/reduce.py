@@ -27,8 +27,9 @@ def replace(scope, old, new):
 
 
 def alike(a, b):
-    return (isinstance(a, Tensor) and isinstance(b, Tensor) and (a.dtype, a.rank) == (b.dtype, b.rank) or
-            isinstance(a, Listed) and isinstance(b, Listed) and alike(a.element, b.element))
+    return (isinstance(a, Tensor) and isinstance(b, Tensor) and
+            (a.dtype, a.rank) == (b.dtype, b.rank)
+            or isinstance(a, Listed) and isinstance(b, Listed) and alike(a.element, b.element))
 
 
 def bypassed(number, which):
@@ -39,7 +40,9 @@ def bypassed(number, which):
         if not value or not alike(value.type, node.outputs[0].type) or len(node.outputs) > 1:
             return False
         replace(case.model.main, node.outputs[0], value)
-        case.model.outputs = [value if output == node.outputs[0] else output for output in case.model.outputs]
+        case.model.outputs = [
+            value if output == node.outputs[0] else output for output in case.model.outputs
+        ]
         return True
     return edit
 
@@ -65,11 +68,17 @@ def fixed(number):
     """An edit: the outputs of a node of an inner graph become constants."""
     def edit(case):
         scope, node = places(case.model)[number]
-        if not scope.outer or any(isinstance(value.type, Listed) or not all(isinstance(d, int) for d in value.type.dims) for value in node.outputs):
+        if not scope.outer or any(
+                isinstance(value.type, Listed) or not all(
+                    isinstance(d, int) for d in value.type.dims) for value in node.outputs):
             return False
         for value in node.outputs:
             low, high = max(0, value.type.low), value.type.high
-            scope.constants.append((value, np.full(value.type.dims, min(max(low, 1), high)).astype({"f32": float, "i64": int, "bool": bool}[value.type.dtype])))
+            scope.constants.append(
+                (value, np.full(value.type.dims,
+                                min(max(low, 1),
+                                    high)).astype({"f32": float, "i64": int,
+                                                   "bool": bool}[value.type.dtype])))
         scope.nodes.remove(node)
         return True
     return edit
@@ -83,7 +92,10 @@ def without(number, which):
             return False
         output = node.outputs.pop(which)
         skipped = 1 if node.op == "Loop" else 0
-        carried = {"Loop": len(node.inputs) - 2, "Scan": len(node.inputs) - node.attributes.get("num_scan_inputs", 0)}.get(node.op, 0)
+        carried = {
+            "Loop": len(node.inputs) - 2,
+            "Scan": len(node.inputs) - node.attributes.get("num_scan_inputs", 0)
+        }.get(node.op, 0)
         for body in node.bodies():
             del body.outputs[which + skipped]
             if which < carried:
@@ -123,7 +135,8 @@ def pruned(case):
     for scope in scopes(model.main):
         scope.constants = [entry for entry in scope.constants if entry[0].name in read]
     kept = [at for at, value in enumerate(model.inputs) if value.name in read]
-    model.inputs, case.data = [model.inputs[at] for at in kept], [[arrays[at] for at in kept] for arrays in case.data]
+    model.inputs, case.data = [model.inputs[at] for at in kept], [[arrays[at] for at in kept]
+                                                                  for arrays in case.data]
 
 
 def edits(case):

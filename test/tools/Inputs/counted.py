@@ -1,4 +1,5 @@
-"""counted.py write FOLDER: x.npy, and empty.npy of which nothing is found; counted.py check FOLDER: the outputs for x.npy."""
+"""counted.py write FOLDER: x.npy, and empty.npy of which nothing is found; counted.py check FOLDER:
+the outputs for x.npy."""
 import sys
 
 import numpy as np
@@ -11,7 +12,10 @@ if sys.argv[1] == "write":
 else:
     places = np.argwhere(x)
     values, counts = np.unique(x, return_counts=True)
-    expected = {"places": places, "turned": x[places[:, 0]].T, "large": x[x > 1] * 2, "values": values, "counts": counts}
+    expected = {
+        "places": places, "turned": x[places[:, 0]].T, "large": x[x > 1] * 2, "values": values,
+        "counts": counts
+    }
     for name, wanted in expected.items():
         got = np.load(f"{folder}/{name}.npy")
         assert got.shape == wanted.shape and (got == wanted).all(), (name, got, wanted)

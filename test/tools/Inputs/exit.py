@@ -1,4 +1,5 @@
-"""exit.py CODE COMMAND...: runs the command, repeats what it says, and fails unless it exits with CODE."""
+"""exit.py CODE COMMAND...: runs the command, repeats what it says, and fails unless it exits with
+CODE."""
 import subprocess
 import sys
 

@@ -1,7 +1,8 @@
-"""format_properties.py ROOT FOLDER: what `dlc fmt` promises, over every model of the repository and spoiled copies of them.
+"""format_properties.py ROOT FOLDER: what `dlc fmt` promises, over every model of the repository and
+spoiled copies of them.
 
-Formatting twice changes nothing; the module that is imported is the same; comments stay; how a text was spaced, and where lines
-were broken within brackets, makes no difference."""
+Formatting twice changes nothing; the module that is imported is the same; comments stay; how a text
+was spaced, and where lines were broken within brackets, makes no difference."""
 import os
 import random
 import re
@@ -23,12 +24,14 @@ def fmt(text):
 
 
 def module(text, like):
-    """The module of the text, as if it stood in the folder of `like`; None where it has errors anyway."""
+    """The module of the text, as if it stood in the folder of `like`; None where it has errors
+    anyway."""
     path = os.path.join(os.path.dirname(like), f".fmt-{os.getpid()}.dl")
     try:
         with open(path, "w") as out:
             out.write(text)
-        run = subprocess.run(["dlc-translate", "--import-dl", "--mlir-print-debuginfo=false", path], capture_output=True, text=True)
+        run = subprocess.run(["dlc-translate", "--import-dl", "--mlir-print-debuginfo=false", path],
+                             capture_output=True, text=True)
     finally:
         os.remove(path)
     return run.stdout if run.returncode == 0 else None
@@ -57,9 +60,11 @@ def spoil(text):
             out[-1] = ""  # layer[i]: the bracket follows its name
         if (token.startswith("@") or last == "@") and not out[-1]:
             out.append(" ")  # an annotation has a space in front, a matrix product one behind
-        # Two words must stay two; so must a number and the dots behind it, and operators that would merge.
-        if last and (last[-1].isalnum() or last[-1] in "_.") and (token[0].isalnum() or token[0] in "_.") or (
-                last and not last[-1].isalnum() and not token[0].isalnum()):
+        # Two words must stay two; so must a number and the dots behind it, and operators that would
+        # merge.
+        if last and (last[-1].isalnum() or last[-1] in "_.") and (
+                token[0].isalnum() or token[0] in "_.") or (last and not last[-1].isalnum()
+                                                            and not token[0].isalnum()):
             out.append(" ")
         depth += (token in "([") - (token in ")]")
         out.append(token)
@@ -67,8 +72,10 @@ def spoil(text):
     return "".join(out)
 
 
-listed = subprocess.run(["git", "ls-files", "*.dl"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-models = [os.path.join(ROOT, name) for name in listed if os.path.exists(os.path.join(ROOT, name))] or [os.path.join(ROOT, "examples/digits/digits.dl")]
+listed = subprocess.run(["git", "ls-files", "*.dl"], cwd=ROOT, capture_output=True,
+                        text=True).stdout.split()
+models = [os.path.join(ROOT, name) for name in listed if os.path.exists(os.path.join(ROOT, name))
+          ] or [os.path.join(ROOT, "examples/digits/digits.dl")]
 formatted = spoiled = imported = 0
 for path in models:
     name = os.path.relpath(path, ROOT)
@@ -103,5 +110,6 @@ for path in models:
         except ValueError as error:
             failures.append(f"{name}: a spoiled copy has errors: {error}\n{other}")
             break
-print("\n".join(failures) or f"{formatted} formatted, {imported} imported, {spoiled} spoiled copies: as promised")
+print("\n".join(failures)
+      or f"{formatted} formatted, {imported} imported, {spoiled} spoiled copies: as promised")
 sys.exit(bool(failures) or formatted < len(models) // 2)

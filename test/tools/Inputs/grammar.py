@@ -1,6 +1,8 @@
-"""grammar.py ROOT: the TextMate grammar against the lexer's tokens and against every model of the repository.
+"""grammar.py ROOT: the TextMate grammar against the lexer's tokens and against every model of the
+repository.
 
-Walks text as editors do: at each place the pattern that matches first wins, the earlier one of two at the same place."""
+Walks text as editors do: at each place the pattern that matches first wins, the earlier one of two
+at the same place."""
 import json
 import os
 import re
@@ -8,7 +10,8 @@ import subprocess
 import sys
 
 ROOT = sys.argv[1]
-with open(os.path.join(ROOT, "tools/editors/syntaxes/dl.tmLanguage.json"), encoding="utf-8") as source:
+with open(os.path.join(ROOT, "tools/editors/syntaxes/dl.tmLanguage.json"),
+          encoding="utf-8") as source:
     GRAMMAR = json.load(source)
 
 
@@ -16,7 +19,8 @@ def flatten(patterns):
     for pattern in patterns:
         if "include" in pattern:
             target = GRAMMAR["repository"][pattern["include"].lstrip("#")]
-            yield from flatten(target["patterns"] if "match" not in target and "begin" not in target else [target])
+            yield from flatten(
+                target["patterns"] if "match" not in target and "begin" not in target else [target])
         else:
             yield {**pattern, "regex": re.compile(pattern.get("match") or pattern["begin"])}
 
@@ -31,7 +35,8 @@ def scopes(line):
         best = None
         for pattern in PATTERNS:
             match = pattern["regex"].search(line, at)
-            if match and match.end() > match.start() and (best is None or match.start() < best[1].start()):
+            if match and match.end() > match.start() and (best is None
+                                                          or match.start() < best[1].start()):
                 best = pattern, match
         if best is None:
             break
@@ -53,7 +58,8 @@ def scopes(line):
         if not name:  # what a pattern only captures is coloured by the others
             spans = [match.span(int(group)) for group in pattern["captures"]]
             for i in range(match.start(), end):
-                if found[i] is None and not any(a <= i < b for a, b in spans) and line[i] in "[](){},:;=.":
+                if found[i] is None and not any(a <= i < b
+                                                for a, b in spans) and line[i] in "[](){},:;=.":
                     found[i] = "punctuation.dl"
     return found
 
@@ -64,12 +70,21 @@ def scope_of(line, part):
 
 
 tokens = open(os.path.join(ROOT, "frontend/dl/syntax/Tokens.def"), encoding="utf-8").read()
-words = {kind: re.findall(rf'^{kind}\(\w+, "([^"]+)"\)', tokens, re.M) for kind in ("KEYWORD", "LITERAL", "PUNCTUATION")}
-dtypes = re.findall(r"^DTYPE\((\w+)", open(os.path.join(ROOT, "ir/dl/base/DTypes.def"), encoding="utf-8").read(), re.M)
+words = {
+    kind: re.findall(rf'^{kind}\(\w+, "([^"]+)"\)', tokens, re.M)
+    for kind in ("KEYWORD", "LITERAL", "PUNCTUATION")
+}
+dtypes = re.findall(r"^DTYPE\((\w+)",
+                    open(os.path.join(ROOT, "ir/dl/base/DTypes.def"), encoding="utf-8").read(),
+                    re.M)
 # A line for each word that has its meaning in one place alone.
-SAMPLES = {"dl": "dl 1", "dim": "dim N = 1..64", "const": "const H = 3", "include": 'include "b.dl"', "block": "block B(n) {",
-           "model": "model M {", "sequential": "sequential S(x: f32[4,4,4,1] layout NHWC) {", "layout": "(x: f32[4,4,4,1] layout NHWC)",
-           "state": "  state k: f16[N,8,512,64]", "forward": "  forward(x: f32[4]) -> (y: f32[4]) {", "weights": 'weights "w.safetensors"'}
+SAMPLES = {
+    "dl": "dl 1", "dim": "dim N = 1..64", "const": "const H = 3", "include": 'include "b.dl"',
+    "block": "block B(n) {", "model": "model M {",
+    "sequential": "sequential S(x: f32[4,4,4,1] layout NHWC) {",
+    "layout": "(x: f32[4,4,4,1] layout NHWC)", "state": "  state k: f16[N,8,512,64]",
+    "forward": "  forward(x: f32[4]) -> (y: f32[4]) {", "weights": 'weights "w.safetensors"'
+}
 failures = []
 
 
@@ -81,7 +96,8 @@ def expect(line, part, *prefixes):
 
 for word in words["KEYWORD"]:
     if word not in SAMPLES:
-        failures.append(f"the keyword {word!r} has no sample here, and perhaps no pattern in the grammar")
+        failures.append(
+            f"the keyword {word!r} has no sample here, and perhaps no pattern in the grammar")
         continue
     expect(SAMPLES[word], word, "keyword", "storage")
     expect(f"    y = softmax(x, {word}=1)", word + "=", "variable.parameter")  # it is a name, too
@@ -102,8 +118,10 @@ expect("  x = 1.5e-3", "1.5e-3", "constant.numeric")
 expect('  s = "a#b"', "#", "string.quoted")
 expect("  x = y # z", "# z", "comment")
 
-models = subprocess.run(["git", "ls-files", "*.dl"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-models = [name for name in models if os.path.exists(os.path.join(ROOT, name))] or ["examples/digits/digits.dl"]
+models = subprocess.run(["git", "ls-files", "*.dl"], cwd=ROOT, capture_output=True,
+                        text=True).stdout.split()
+models = [name for name in models if os.path.exists(os.path.join(ROOT, name))
+          ] or ["examples/digits/digits.dl"]
 lines = 0
 for model in models:
     for number, line in enumerate(open(os.path.join(ROOT, model), encoding="utf-8"), 1):
@@ -113,5 +131,8 @@ for model in models:
             if scope is None and not character.isspace():
                 failures.append(f"{model}:{number}: nothing matches {character!r} in {line!r}")
                 break
-print("\n".join(failures) or f"{len(PATTERNS)} patterns, {sum(map(len, words.values()))} words, {len(models)} models: as expected")
+print(
+    "\n".join(failures) or
+    f"{len(PATTERNS)} patterns, {sum(map(len, words.values()))} words, {len(models)} models: as expected"
+)
 sys.exit(bool(failures))

@@ -1,4 +1,5 @@
-"""keep_inputs.py FOLDER: an output that is an input of the same command is refused with 2, and no file changes."""
+"""keep_inputs.py FOLDER: an output that is an input of the same command is refused with 2, and no
+file changes."""
 import os
 import struct
 import sys
@@ -44,12 +45,15 @@ def refused(what, *arguments, output, of=None):
     expect(what, (run.returncode, run.stdout, run.stderr),
            (2, "", f"error: cannot write '{output}': {why}; name another file for the output\n"))
     after = contents()
-    expect(what + ": no file changes", sorted(path for path in before | after if before.get(path) != after.get(path)), [])
+    expect(what + ": no file changes",
+           sorted(path for path in before | after if before.get(path) != after.get(path)), [])
 
 
 write("blocks.dl", "dl 1\nblock Twice() {\n  forward(x) -> (y) {\n    y = x + x\n  }\n}\n")
-write("m.dl", 'dl 1\ninclude "blocks.dl"\nmodel M {\n  fc: Linear(3, 2)\n  twice: Twice()\n'
-      '  forward(x: f32[2,3]) -> (y: f32[2,2]) {\n    y = twice(fc(x))\n  }\n}\nweights "m.safetensors"\n')
+write(
+    "m.dl", 'dl 1\ninclude "blocks.dl"\nmodel M {\n  fc: Linear(3, 2)\n  twice: Twice()\n'
+    '  forward(x: f32[2,3]) -> (y: f32[2,2]) {\n    y = twice(fc(x))\n  }\n}\nweights "m.safetensors"\n'
+)
 WEIGHTS = {"fc.weight": numbers(2, 3), "fc.bias": numbers(2)}
 save("m.safetensors", WEIGHTS)
 save("other.npz", WEIGHTS)
@@ -73,17 +77,20 @@ refused("a hard link to weights", *COMPILE, "hard link", output="hard link", of=
 refused("--weights", *COMPILE, "other.npz", "--weights", "other.npz", output="other.npz")
 refused("IR over a text", "compile", "m.dl", "--compile-to=fuse", "-o", "m.dl", output="m.dl")
 refused("a dump", *COMPILE, "x.bin", "--dump-dir", "dump", output="dump/plan.txt", of="m.dl")
-works("weights that this compile does not read", *COMPILE, "m.safetensors", "--weights", "other.npz")
+works("weights that this compile does not read", *COMPILE, "m.safetensors", "--weights",
+      "other.npz")
 save("m.safetensors", WEIGHTS)
 
 # IR names the weights, and the lines of the text that kernels quote.
-works("a dump", "compile", "m.dl", "-q", "--target", "cpu", "--compile-to=buffers", "-o", "m.mlir", "--locations")
+works("a dump", "compile", "m.dl", "-q", "--target", "cpu", "--compile-to=buffers", "-o", "m.mlir",
+      "--locations")
 LATE = ("compile", "m.mlir", "--compile-from=buffers", "-o")
 for output in ("m.mlir", "m.safetensors", "m.dl"):
     refused("IR and its " + output, *LATE, output, output=output)
-works("a dump of dumps", "compile", "m.dl", "-q", "--target", "cpu", "-o", "m.bin", "--dump-dir", "again")
-refused("a dump of itself", "compile", "again/00-import-import.mlir", "--compile-from=import", "--dump-dir", "again",
-        output="again/00-import-import.mlir")
+works("a dump of dumps", "compile", "m.dl", "-q", "--target", "cpu", "-o", "m.bin", "--dump-dir",
+      "again")
+refused("a dump of itself", "compile", "again/00-import-import.mlir", "--compile-from=import",
+        "--dump-dir", "again", output="again/00-import-import.mlir")
 
 # dlc run and dlc bench.
 np.save("x.npy", numbers(2, 3))
@@ -95,13 +102,16 @@ refused("an archive of inputs", *RUN, "x=@x.npz", "--output", "y=@x.npz", output
 os.link("m.bin", "m.npy")
 refused("the model", *RUN, "random", "--output", "@m.npy", output="m.npy", of="m.bin")
 os.remove("m.npy")
-refused("what is expected", *RUN, "@x.npy", "--output", "@y.npy", "--expected-output", "@y.npy", output="y.npy")
-BENCH = ("bench", "m.bin", "--device", "cpu", "--duration", "0", "--warmup", "0", "--iterations", "1", "--input", "@x.npy", "--trace")
+refused("what is expected", *RUN, "@x.npy", "--output", "@y.npy", "--expected-output", "@y.npy",
+        output="y.npy")
+BENCH = ("bench", "m.bin", "--device", "cpu", "--duration", "0", "--warmup", "0", "--iterations",
+         "1", "--input", "@x.npy", "--trace")
 refused("a trace over the model", *BENCH, "m.bin", output="m.bin")
 refused("a trace over an input", *BENCH, "x.npy", output="x.npy")
 
 # dlc refit and dlc fmt change a file in place, and no other.
-refused("refit over the weights", "refit", "m.bin", "-q", "--weights", "other.npz", "-o", "other.npz", output="other.npz")
+refused("refit over the weights", "refit", "m.bin", "-q", "--weights", "other.npz", "-o",
+        "other.npz", output="other.npz")
 works("refit in place, by name", "refit", "m.bin", "-q", "--weights", "other.npz", "-o", "./m.bin")
 write("loose.dl", "dl 1\nmodel M{forward(x:f32[2])->(y:f32[2]){y=x}}\n")
 works("fmt in place", "fmt", "loose.dl")
@@ -115,21 +125,26 @@ save("a.safetensors", WEIGHTS)
 refused("prune over the text", *PRUNE, "m.dl", output="m.dl")
 refused("prune over a link to the text", *PRUNE, "link.dl", output="link.dl", of="m.dl")
 refused("prune over an included text", *PRUNE, "blocks.dl", output="blocks.dl")
-refused("prune over weights", "prune", "b.dl", "--sparsity", "0.5", "--force", "-o", "a.dl", output="a.safetensors")
-refused("prune: a report over weights", *PRUNE, "new.dl", "--report", "m.safetensors", output="m.safetensors")
+refused("prune over weights", "prune", "b.dl", "--sparsity", "0.5", "--force", "-o", "a.dl",
+        output="a.safetensors")
+refused("prune: a report over weights", *PRUNE, "new.dl", "--report", "m.safetensors",
+        output="m.safetensors")
 works("prune", *PRUNE, "pruned.dl")
 
 # ONNX: the file, its external data, the numbers of an input.
 write("outside.safetensors", struct.pack("<3f", 1, 2, 3))
-write("g.onnx", model([node("Add", "x, w", "a"), node("Reshape", "a, s", "y")],
-                      [value("x", dims=(2, 3)), value("s", "i64", dims=(1,))], [value("y", dims=(6,))],
-                      [tensor("w", "f32", [3], extra=external("outside.safetensors", offset=0, length=12))]))
+write(
+    "g.onnx",
+    model([node("Add", "x, w", "a"), node("Reshape", "a, s", "y")],
+          [value("x", dims=(2, 3)), value("s", "i64", dims=(1, ))], [value("y", dims=(6, ))],
+          [tensor("w", "f32", [3], extra=external("outside.safetensors", offset=0, length=12))]))
 np.save("s.npy", np.array([6]))
 ONNX = ("g.onnx", "--const-input", "s=@s.npy", "-o")
 for output in ("g.onnx", "outside.safetensors", "s.npy"):
     refused("compile: " + output, "compile", *ONNX, output, "-q", "--target", "cpu", output=output)
 refused("import over external data", "import", *ONNX, "outside.dl", output="outside.safetensors")
-refused("import over external data with --force", "import", *ONNX, "outside.dl", "--force", output="outside.safetensors")
+refused("import over external data with --force", "import", *ONNX, "outside.dl", "--force",
+        output="outside.safetensors")
 os.symlink("g.onnx", "g.dl")
 refused("import over the model", "import", *ONNX, "g.dl", "--force", output="g.dl", of="g.onnx")
 
@@ -140,8 +155,9 @@ IMPORT = ("import", *ONNX, "new.dl")
 def exists(what, path, *arguments):
     before = contents()
     run = dlc(*arguments)
-    expect(what, (run.returncode, run.stderr),
-           (2, f"error: '{path}' exists already; name another file, or add --force to replace it\n"))
+    expect(
+        what, (run.returncode, run.stderr),
+        (2, f"error: '{path}' exists already; name another file, or add --force to replace it\n"))
     expect(what + ": no file changes", contents() == before, True)
 
 

@@ -1,4 +1,5 @@
-"""lsp_session.py FOLDER: a session with dlc-lsp, as an editor holds it. Prints what it answers; any protocol error fails."""
+"""lsp_session.py FOLDER: a session with dlc-lsp, as an editor holds it. Prints what it answers; any
+protocol error fails."""
 import json
 import os
 import select
@@ -26,7 +27,8 @@ model Net {
 
 class Session:
     def __init__(self):
-        self.process = subprocess.Popen(["dlc-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(["dlc-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
         self.id, self.notes = 0, []
 
     def send(self, message):
@@ -69,7 +71,8 @@ class Session:
         """What is published next for the file."""
         while True:
             for at, message in enumerate(self.notes):
-                if message["method"] == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri:
+                if message["method"] == "textDocument/publishDiagnostics" and message["params"][
+                        "uri"] == uri:
                     return self.notes.pop(at)["params"]["diagnostics"]
             self.notes.append(self.receive())
 
@@ -97,40 +100,53 @@ def show(title, findings):
 
 
 def ask(method, text, part, inside=0):
-    return session.request("textDocument/" + method, {"textDocument": document, "position": position(text, part, inside)})["result"]
+    return session.request(
+        "textDocument/" + method,
+        {"textDocument": document, "position": position(text, part, inside)})["result"]
 
 
 def change(text, version):
     session.notes.clear()
-    session.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]})
+    session.notify(
+        "textDocument/didChange",
+        {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]})
 
 
-capabilities = session.request("initialize", {"processId": None, "rootUri": None, "capabilities": {}})["result"]["capabilities"]
+capabilities = session.request(
+    "initialize",
+    {"processId": None, "rootUri": None, "capabilities": {}})["result"]["capabilities"]
 print("capabilities", " ".join(sorted(capabilities)))
 session.notify("initialized", {})
 
 # The file is not on disk: the editor's text stands for it.
-session.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "dl", "version": 1, "text": MODEL}})
+session.notify("textDocument/didOpen",
+               {"textDocument": {"uri": uri, "languageId": "dl", "version": 1, "text": MODEL}})
 show("opened", session.findings(uri))
 saved = MODEL + 'weights "net.safetensors"\n'
 change(saved, 2)
 show("without its weights", session.findings(uri))
 
-bad = MODEL.replace("relu(conv1(x))", "rleu(conv1(x))").replace("const HIDDEN = 32", "const HIDDEN = 32\nconst HIDDEN = 31")
+bad = MODEL.replace("relu(conv1(x))",
+                    "rleu(conv1(x))").replace("const HIDDEN = 32",
+                                              "const HIDDEN = 32\nconst HIDDEN = 31")
 change(bad, 3)
 show("two errors", session.findings(uri))
-shifted = MODEL.replace("h = relu(conv1(x))", 'h = dropout(relu(conv1(x)), 0.5)\n    u = "𝕏é" + rleu')
+shifted = MODEL.replace("h = relu(conv1(x))",
+                        'h = dropout(relu(conv1(x)), 0.5)\n    u = "𝕏é" + rleu')
 change(shifted, 4)
 show("behind wide characters", session.findings(uri))
 
 change(MODEL, 5)
 session.findings(uri)
-for part, inside in (("h, start", 0), ("conv1(x)", 1), ("relu", 2), ("Linear", 0), ("HIDDEN)", 0), ("f32[N,32]", 4), ("start_dim", 1)):
+for part, inside in (("h, start", 0), ("conv1(x)", 1), ("relu", 2), ("Linear", 0), ("HIDDEN)", 0),
+                     ("f32[N,32]", 4), ("start_dim", 1)):
     answer = ask("hover", MODEL, part, inside)
     print("hover", part, json.dumps(answer and answer["contents"]["value"]))
 for part, inside in (("h, start", 0), ("conv1(x)", 0), ("HIDDEN)", 3), ("x))", 0), ("relu", 0)):
     answer = ask("definition", MODEL, part, inside)
-    print("definition", part, [(a["uri"] == uri, a["range"]["start"]["line"], a["range"]["start"]["character"]) for a in answer])
+    print("definition", part,
+          [(a["uri"] == uri, a["range"]["start"]["line"], a["range"]["start"]["character"])
+           for a in answer])
 
 
 def completions(text, part, version):
@@ -142,14 +158,19 @@ def completions(text, part, version):
 
 
 items = completions(MODEL.replace("  fc: Linear(", "  bn: Ba\n  fc: Linear("), "  bn: Ba", 6)
-print("layers", [i["label"] for i in items if i["label"].startswith("BatchNorm2")], next(i["detail"] for i in items if i["label"] == "BatchNorm2d"))
-items = completions(MODEL.replace("kernel_size=3, padding=1", "kernel_size=3, "), "kernel_size=3, ", 7)
+print("layers", [i["label"] for i in items if i["label"].startswith("BatchNorm2")],
+      next(i["detail"] for i in items if i["label"] == "BatchNorm2d"))
+items = completions(MODEL.replace("kernel_size=3, padding=1", "kernel_size=3, "), "kernel_size=3, ",
+                    7)
 print("arguments of a layer", [i["label"] for i in items if i["label"].endswith("=")])
 items = completions(MODEL.replace("start_dim=1", ""), "flatten(h, ", 8)
-print("arguments of a function", [(i["label"], i["detail"]) for i in items if i["label"].endswith("=")])
-print("values", [i["label"] for i in items if i["kind"] == 6], "layers", [i["label"] for i in items if i["kind"] == 5])
+print("arguments of a function",
+      [(i["label"], i["detail"]) for i in items if i["label"].endswith("=")])
+print("values", [i["label"] for i in items if i["kind"] == 6], "layers",
+      [i["label"] for i in items if i["kind"] == 5])
 items = completions(MODEL.replace("    y = fc", "    z = re\n    y = fc"), "    z = re", 9)
-print("functions", [i["label"] for i in items if i["label"].startswith("re")][:2], next(i["detail"] for i in items if i["label"] == "relu"))
+print("functions", [i["label"] for i in items if i["label"].startswith("re")][:2],
+      next(i["detail"] for i in items if i["label"] == "relu"))
 items = completions(MODEL.replace("f32[N,1,8,8]", "f"), "forward(x: f", 10)
 print("dtypes", [i["label"] for i in items])
 items = completions("dl 1\n" + "mo", "dl 1\nmo", 11)
@@ -157,18 +178,29 @@ print("declarations", [i["label"] for i in items])
 
 # Blocks of another file, which is open and not saved.
 blocks = "file://" + FOLDER + "/blocks.dl"
-session.notify("textDocument/didOpen", {"textDocument": {"uri": blocks, "languageId": "dl", "version": 1, "text":
-               "dl 1\nblock Head(width, classes=10) {\n  fc: Linear(width, classes)\n  forward(h) -> (y) {\n    y = fc(h)\n  }\n}\n"}})
+session.notify(
+    "textDocument/didOpen", {
+        "textDocument": {
+            "uri": blocks, "languageId": "dl", "version": 1,
+            "text": "dl 1\nblock Head(width, classes=10) {\n  fc: Linear(width, classes)\n  forward(h) -> (y) {\n    y = fc(h)\n  }\n}\n"
+        }
+    })
 session.findings(uri)
 show("blocks alone", session.findings(blocks))
-split = MODEL.replace("fc: Linear(8 * 8 * 8, HIDDEN)", "fc: Head(512, classes=HIDDEN)").replace("dl 1\n", 'dl 1\ninclude "blocks.dl"\n')
+split = MODEL.replace("fc: Linear(8 * 8 * 8, HIDDEN)",
+                      "fc: Head(512, classes=HIDDEN)").replace("dl 1\n",
+                                                               'dl 1\ninclude "blocks.dl"\n')
 change(split, 20)
 show("with blocks of another file", session.findings(uri))
-print("definition Head", [(a["uri"] == blocks, a["range"]["start"]["line"], a["range"]["start"]["character"]) for a in ask("definition", split, "Head(")])
-print("definition include", [(a["uri"] == blocks, a["range"]["start"]["line"]) for a in ask("definition", split, "blocks.dl")])
+print("definition Head",
+      [(a["uri"] == blocks, a["range"]["start"]["line"], a["range"]["start"]["character"])
+       for a in ask("definition", split, "Head(")])
+print("definition include", [(a["uri"] == blocks, a["range"]["start"]["line"])
+                             for a in ask("definition", split, "blocks.dl")])
 print("hover Head", json.dumps(ask("hover", split, "Head(")["contents"]["value"]))
 items = completions(split.replace("Head(512, classes=HIDDEN)", "Head("), "Head(", 21)
-print("arguments of a block", [(i["label"], i["detail"]) for i in items if i["label"].endswith("=")])
+print("arguments of a block",
+      [(i["label"], i["detail"]) for i in items if i["label"].endswith("=")])
 items = completions(split.replace("Head(512, classes=HIDDEN)", "He"), "fc: He", 22)
 print("blocks", [i["label"] for i in items if i["label"].startswith("He")])
 broken = split.replace("classes=HIDDEN", "classes=HIDDEN, lunch=1")
@@ -181,24 +213,41 @@ symbols = session.request("textDocument/documentSymbol", {"textDocument": docume
 print("symbols", [(s["name"], s["detail"]) for s in symbols])
 loose = MODEL.replace("conv1: Conv2d(1, 8,", "conv1 :Conv2d( 1,8,")
 change(loose, 13)
-edits = session.request("textDocument/formatting", {"textDocument": document, "options": {"tabSize": 2, "insertSpaces": True}})["result"]
+edits = session.request(
+    "textDocument/formatting",
+    {"textDocument": document, "options": {"tabSize": 2, "insertSpaces": True}})["result"]
 print("formatting restores it", len(edits) == 1 and edits[0]["newText"] == MODEL)
 
 # What a broken client sends.
 print("unknown method", session.request("textDocument/lunch", {})["error"]["code"])
-print("wrong parameters", session.request("textDocument/hover", {"textDocument": 3})["error"]["code"])
-print("unknown file", session.request("textDocument/hover", {"textDocument": {"uri": uri + "x"}, "position": {"line": 0, "character": 0}})["result"])
-print("far beyond the end", ask("hover", MODEL, "}")["contents"] if ask("hover", MODEL, "}") else None,
-      session.request("textDocument/completion", {"textDocument": document, "position": {"line": 10**6, "character": 10**6}})["result"]["isIncomplete"])
+print("wrong parameters",
+      session.request("textDocument/hover", {"textDocument": 3})["error"]["code"])
+print(
+    "unknown file",
+    session.request(
+        "textDocument/hover",
+        {"textDocument": {"uri": uri + "x"}, "position": {"line": 0, "character": 0}})["result"])
+print(
+    "far beyond the end",
+    ask("hover", MODEL, "}")["contents"] if ask("hover", MODEL, "}") else None,
+    session.request("textDocument/completion",
+                    {"textDocument": document, "position": {"line": 10**6, "character": 10**6}
+                     })["result"]["isIncomplete"])
 session.raw(b"Content-Length: 9\r\n\r\nnot json!")
-session.notify("textDocument/didChange", {"textDocument": {"uri": uri + "x", "version": 1}, "contentChanges": [{"text": "?"}]})
-for junk in ("", "\x00", "dl 1\nmodel M {", "(" * 20000, "dl 1\nmodel M{forward(x:f32[4])->(y:f32[4]){y=" + "-" * 300 + "x}}", "é" * 1000 + "\"", "}" * 100):
+session.notify(
+    "textDocument/didChange",
+    {"textDocument": {"uri": uri + "x", "version": 1}, "contentChanges": [{"text": "?"}]})
+for junk in ("", "\x00", "dl 1\nmodel M {", "(" * 20000,
+             "dl 1\nmodel M{forward(x:f32[4])->(y:f32[4]){y=" + "-" * 300 + "x}}",
+             "é" * 1000 + "\"", "}" * 100):
     change(junk, 14)
     if not session.findings(uri):
         print("FAILED: no finding in", junk[:20])
     for line, character in ((0, 0), (0, 3), (1, 7), (0, 10**9)):
         for method in ("hover", "definition", "completion"):
-            session.request("textDocument/" + method, {"textDocument": document, "position": {"line": line, "character": character}})
+            session.request(
+                "textDocument/" + method,
+                {"textDocument": document, "position": {"line": line, "character": character}})
 print("junk survived")
 session.notify("textDocument/didClose", {"textDocument": document})
 session.notes.clear()

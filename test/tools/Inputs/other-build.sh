@@ -1,5 +1,6 @@
 #!/bin/sh
-# A build of dlc that writes one kernel otherwise and one kernel less: what tools/scripts/kernel-diff must find.
+# A build of dlc that writes one kernel otherwise and one kernel less: what
+# tools/scripts/kernel-diff must find.
 dlc "$@" || exit
 while [ $# -gt 0 ]; do
   if [ "$1" = --dump-dir ]; then

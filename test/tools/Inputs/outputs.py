@@ -41,36 +41,46 @@ def holds(what, path, names, *texts):
     with np.load(path) as archive:
         expect(what + ": the names", archive.files, names)
         for name in names:
-            expect(f"{what}: {name}", (archive[name].dtype, archive[name].tolist()), (WANTED[name].dtype, WANTED[name].tolist()))
+            expect(f"{what}: {name}", (archive[name].dtype, archive[name].tolist()),
+                   (WANTED[name].dtype, WANTED[name].tolist()))
     with zipfile.ZipFile(path) as archive:
         expect(what + ": the sums", archive.testzip(), None)
-        expect(what + ": the members", [(i.filename, i.compress_type, i.date_time) for i in archive.infolist()],
+        expect(what + ": the members",
+               [(i.filename, i.compress_type, i.date_time) for i in archive.infolist()],
                [(name + ".npy", zipfile.ZIP_STORED, (1980, 1, 1, 0, 0, 0)) for name in names])
 
 
 # Archives hold the outputs that are named for them, in this order.
 holds("one output", "one.npz", ["root"], "root=@one.npz")
-holds("three outputs", "three.npz", ["half", "root", "best"], "half=@three.npz", "root=@./three.npz", "best=@three.npz")
-holds("an archive and an array", "two.npz", ["root", "best"], "root=@two.npz", "half=@half.npy", "best=@two.npz")
+holds("three outputs", "three.npz", ["half", "root", "best"], "half=@three.npz",
+      "root=@./three.npz", "best=@three.npz")
+holds("an archive and an array", "two.npz", ["root", "best"], "root=@two.npz", "half=@half.npy",
+      "best=@two.npz")
 expect("the array beside it", np.load("half.npy").tolist(), WANTED["half"].tolist())
 os.symlink("two.npz", "link.npz")
 holds("an archive by two names", "two.npz", ["best", "half"], "best=@link.npz", "half=@two.npz")
 expect("the link stays", os.path.islink("link.npz"), True)
 with open("three.npz", "rb") as file:
     before = file.read()
-holds("the same bytes again", "three.npz", ["half", "root", "best"], "half=@three.npz", "root=@three.npz", "best=@three.npz")
+holds("the same bytes again", "three.npz", ["half", "root", "best"], "half=@three.npz",
+      "root=@three.npz", "best=@three.npz")
 with open("three.npz", "rb") as file:
     expect("the same bytes", file.read() == before, True)
 result = run("--expected-output", "root=@three.npz", "--expected-output", "best=@three.npz")
-expect("what was written is as expected", (result.returncode, result.stdout), (0, "root: as expected\nbest: as expected\n"))
+expect("what was written is as expected", (result.returncode, result.stdout),
+       (0, "root: as expected\nbest: as expected\n"))
 
 # Without a name: all of them, and npy has no bf16.
-refused("all outputs", 5, "cannot write 'all.npz': array 'low': npy has no dtype bf16; cast the output to f32", *outputs("@all.npz"))
+refused("all outputs", 5,
+        "cannot write 'all.npz': array 'low': npy has no dtype bf16; cast the output to f32",
+        *outputs("@all.npz"))
 with open("m.dl", encoding="utf-8") as file:
     text = file.read()
 with open("m.dl", "w", encoding="utf-8") as out:
-    out.write(text.replace("low: bf16[3]", "low: i32[3]").replace("to(last, bf16)", "to(last, i32)"))
-expect("compile again", dlc("compile", "m.dl", "-q", "--target", "cpu", "-o", "m.bin").returncode, 0)
+    out.write(
+        text.replace("low: bf16[3]", "low: i32[3]").replace("to(last, bf16)", "to(last, i32)"))
+expect("compile again",
+       dlc("compile", "m.dl", "-q", "--target", "cpu", "-o", "m.bin").returncode, 0)
 WANTED["low"] = np.zeros(3, np.int32)
 holds("all outputs, by no name", "all.npz", ["root", "best", "half", "low"], "@all.npz")
 result = run("--expected-output", "@all.npz")
@@ -81,14 +91,21 @@ result = run("--expected-output", "@less.npz")
 expect("less than all", (result.returncode, result.stderr.splitlines()[-1]),
        (2, "error: 'less.npz' has no array 'half'; it holds: root, best"))
 
-# A name that ends in neither .npy nor .npz is refused before the model is read, and so is one file for two.
+# A name that ends in neither .npy nor .npz is refused before the model is read, and so is one file
+# for two.
 for name in ("y.txt", "y", "y.bin", "y.npy.gz", "y.NPZ"):
-    refused(name, 2, f"--output 'root=@{name}': dlc writes .npy and .npz files; expected NAME=@FILE.npy or NAME=@FILE.npz, or '@-' for "
+    refused(name, 2,
+            f"--output 'root=@{name}': dlc writes .npy and .npz files; expected NAME=@FILE.npy or NAME=@FILE.npz, or '@-' for "
             "standard output", *outputs("root=@" + name), x="none.npy")
-refused("one npy for two", 2, "--output: './y.npy' is named for two outputs, and an .npy file holds one; an .npz holds several",
-        *outputs("root=@y.npy", "best=@./y.npy"))
-refused("an output twice", 2, "--output: output 'root' is named twice for 'y.npz'; name it once", *outputs("@y.npz", "root=@y.npz"))
-refused("no name", 2, "the model has several outputs; name the one that is meant: root, best, half, low", *outputs("@y.npy"))
+refused(
+    "one npy for two", 2,
+    "--output: './y.npy' is named for two outputs, and an .npy file holds one; an .npz holds several",
+    *outputs("root=@y.npy", "best=@./y.npy"))
+refused("an output twice", 2, "--output: output 'root' is named twice for 'y.npz'; name it once",
+        *outputs("@y.npz", "root=@y.npz"))
+refused("no name", 2,
+        "the model has several outputs; name the one that is meant: root, best, half, low",
+        *outputs("@y.npy"))
 expect("a device", run(*outputs("root=@/dev/null", "best=@/dev/null")).returncode, 0)
 
 # NaN in an output: how many, and where the first is; with --steps the first index is the step.
@@ -96,7 +113,8 @@ Y = X.copy()
 Y[1, 0] = -1
 np.save("nan.npy", Y)
 result = run(x="nan.npy")
-expect("one NaN", (result.returncode, result.stderr), (0, "warning: output 'root' holds 1 NaN among its 6 numbers, the first at [1, 0]\n"))
+expect("one NaN", (result.returncode, result.stderr),
+       (0, "warning: output 'root' holds 1 NaN among its 6 numbers, the first at [1, 0]\n"))
 Y[0] = np.nan
 np.save("nan.npy", np.stack([X, Y]))
 result = run("--steps", *outputs("@nan.npz"), x="nan.npy")

@@ -1,4 +1,5 @@
-"""over_rows.py PACKAGE...: runs compiled rows.dl over its range of rows, on both devices, against NumPy."""
+"""over_rows.py PACKAGE...: runs compiled rows.dl over its range of rows, on both devices, against
+NumPy."""
 import subprocess
 import sys
 
@@ -15,8 +16,11 @@ for rows in (1, 2, 49, 300):
         np.save(name + ".npy", array.astype("f4"))
     for package in sys.argv[1:]:
         for device in ("cpu", "cuda-emu"):
-            run = subprocess.run(["dlc", "run", package, "--device", device, "--input", "x=@x.npy", "--input", "w=@w.npy",
-                                  "--expected-output", "y=@y.npy", "--expected-output", "z=@z.npy", "--atol", "1e-4", "--rtol", "1e-4"])
+            run = subprocess.run([
+                "dlc", "run", package, "--device", device, "--input", "x=@x.npy", "--input",
+                "w=@w.npy", "--expected-output", "y=@y.npy", "--expected-output", "z=@z.npy",
+                "--atol", "1e-4", "--rtol", "1e-4"
+            ])
             runs += 1
             good += run.returncode == 0
 print(f"{good} of {runs} runs as expected")

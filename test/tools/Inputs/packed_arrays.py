@@ -16,5 +16,6 @@ def load(path):
     for name, entry in json.loads(data[8:8 + size]).items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            found[name] = np.frombuffer(data[8 + size + begin:8 + size + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
+            found[name] = np.frombuffer(data[8 + size + begin:8 + size + end],
+                                        TYPES[entry["dtype"]]).reshape(entry["shape"])
     return found

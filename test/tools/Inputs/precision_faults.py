@@ -1,17 +1,23 @@
 """precision_faults.py FOLDER: models that 16 bits break, each at a known layer, and data for them.
 
 overflow.dl  `large` gives numbers beyond 65504
-cancel.dl    `far` and `near` give about 3000, and the output is their difference, about 1: one of them is stored in between
+cancel.dl    `far` and `near` give about 3000, and the output is their difference, about 1: one of
+             them is stored in between
 nan.dl       the outputs are NaN in f32 too
-norm.dl      a batch norm whose mean is 1e5: folding it into the convolution loses less than computing it
-node.onnx    a product as in overflow.dl; the node has a name that needs escapes, in a glob and in a shell"""
+norm.dl      a batch norm whose mean is 1e5: folding it into the convolution loses less than
+             computing it
+node.onnx    a product as in overflow.dl; the node has a name that needs escapes, in a glob and in a
+             shell"""
 import os
 import sys
 
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path[:0] = [os.path.join(ROOT, "examples"), os.path.join(ROOT, "test", "frontend", "onnx", "Inputs")]
+sys.path[:0] = [
+    os.path.join(ROOT, "examples"),
+    os.path.join(ROOT, "test", "frontend", "onnx", "Inputs")
+]
 import safetensors  # noqa: E402
 from onnx_writer import model, node, tensor, value  # noqa: E402
 
@@ -95,21 +101,36 @@ def number(value):
 
 
 os.makedirs(folder, exist_ok=True)
-for name, text in {"overflow.dl": OVERFLOW, "cancel.dl": CANCEL, "nan.dl": NAN, "norm.dl": NORM}.items():
+for name, text in {"overflow.dl": OVERFLOW, "cancel.dl": CANCEL, "nan.dl": NAN,
+                   "norm.dl": NORM}.items():
     with open(path(name), "w", encoding="utf-8") as out:
         out.write(text)
 large = weights(16, 16, 5e4)
-safetensors.save(path("overflow.safetensors"), {"first.weight": weights(16, 16), "large.weight": large, "last.weight": weights(4, 16)})
+safetensors.save(
+    path("overflow.safetensors"),
+    {"first.weight": weights(16, 16), "large.weight": large, "last.weight": weights(4, 16)})
 safetensors.save(path("nan.safetensors"), {"first.weight": weights(16, 16)})
-safetensors.save(path("cancel.safetensors"), {"plain.weight": weights(16, 16), "far.weight": weights(4, 16), "far.bias": number(3000),
-                                              "near.weight": weights(4, 16), "near.bias": number(3000)})
-safetensors.save(path("norm.safetensors"), {"conv.weight": weights(4, 9).reshape(4, 1, 3, 3), "conv.bias": number(1e5),
-                                            "bn.weight": number(1), "bn.bias": number(0),
-                                            "bn.running_mean": number(1e5), "bn.running_var": number(1)})
+safetensors.save(
+    path("cancel.safetensors"), {
+        "plain.weight": weights(16, 16), "far.weight": weights(4, 16), "far.bias": number(3000),
+        "near.weight": weights(4, 16), "near.bias": number(3000)
+    })
+safetensors.save(
+    path("norm.safetensors"), {
+        "conv.weight": weights(4, 9).reshape(
+            4, 1, 3, 3), "conv.bias": number(1e5), "bn.weight": number(1), "bn.bias": number(0),
+        "bn.running_mean": number(1e5), "bn.running_var": number(1)
+    })
 with open(path("node.onnx"), "wb") as out:
-    out.write(model([node("MatMul", "x, w", "h", name="/a[0]/it's/MatMul"), node("Div", "h, c", "s"), node("MatMul", "s, v", "y")],
-                    [value("x", dims=("N", 16))],
-                    tensors=[tensor("w", "f32", (16, 16), list(large.ravel())), tensor("c", "f32", (), [1e5]),
-                             tensor("v", "f32", (16, 4), list(weights(16, 4).ravel()))]))
+    out.write(
+        model([
+            node("MatMul", "x, w", "h", name="/a[0]/it's/MatMul"),
+            node("Div", "h, c", "s"),
+            node("MatMul", "s, v", "y")
+        ], [value("x", dims=("N", 16))], tensors=[
+            tensor("w", "f32", (16, 16), list(large.ravel())),
+            tensor("c", "f32", (), [1e5]),
+            tensor("v", "f32", (16, 4), list(weights(16, 4).ravel()))
+        ]))
 np.savez(path("x.npz"), x=random.standard_normal((48, 16)).astype(np.float32))
 np.savez(path("image.npz"), x=random.standard_normal((8, 1, 6, 6)).astype(np.float32))

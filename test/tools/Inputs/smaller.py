@@ -1,4 +1,5 @@
-"""smaller.py A.npy B.npy A.bin B.bin PART: both arrays hold the same numbers but for 1e-3, and file A has at most this part of the bytes of B."""
+"""smaller.py A.npy B.npy A.bin B.bin PART: both arrays hold the same numbers but for 1e-3, and file
+A has at most this part of the bytes of B."""
 import os
 import sys
 

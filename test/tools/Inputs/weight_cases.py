@@ -26,7 +26,8 @@ def numbers(*shape, seed=0):
 
 
 def tensors(rename=lambda name: name, seed=0, **changes):
-    """The tensors of LINEAR under other names; `changes` (with __ for .) replace or, where None, remove some."""
+    """The tensors of LINEAR under other names; `changes` (with __ for .) replace or, where None,
+    remove some."""
     result = {rename(name): numbers(*shape, seed=seed) for name, shape in SHAPES.items()}
     for name, value in changes.items():
         name = name.replace("__", ".")
@@ -63,7 +64,8 @@ class Suite:
             self.failed.append(f"{what}\n  expected: {expected}\n  got:      {got}")
 
     def check(self, what, model, files, findings, status=1, *arguments):
-        """`dlc check` on the model: its findings without the lines that are quoted from the model."""
+        """`dlc check` on the model: its findings without the lines that are quoted from the model.
+        """
         with open("m.dl", "w", encoding="utf-8") as out:
             out.write(model)
         for path, arrays in files.items():

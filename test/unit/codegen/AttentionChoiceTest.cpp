@@ -1,6 +1,6 @@
-//===- AttentionChoiceTest.cpp - Which tile an attention gets --------------------------*- C++ -*-===//
+//===- AttentionChoiceTest.cpp - Which tile an attention gets -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
 
 #include "gtest/gtest.h"
@@ -52,7 +52,7 @@ TEST(AttentionChoiceTest, Tiles) {
   EXPECT_TRUE(tile.rows == 64 && tile.keys == 32);
 }
 
-//===- Blocks that share keys -----------------------------------------------------------------------===//
+//===- Blocks that share keys -----------------------------------------------------------------===//
 
 static AttentionTile sharedTile(const AttentionShape &shape, const GpuModel &gpu = kHopper) {
   ProductUnit unit = shape.elementBytes == 2 ? ProductUnit::tensorCores : ProductUnit::floats;
@@ -111,7 +111,7 @@ TEST(AttentionChoiceTest, EachPartHasKeys) {
     }
 }
 
-//===- wgmma ----------------------------------------------------------------------------------------===//
+//===- wgmma ----------------------------------------------------------------------------------===//
 
 TEST(AttentionChoiceTest, WgmmaTilesFit) {
   for (int64_t depth : {16, 64, 80, 128, 192, 256})

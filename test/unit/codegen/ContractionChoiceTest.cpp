@@ -1,6 +1,6 @@
-//===- ContractionChoiceTest.cpp - Which tile a matrix product gets --------------------*- C++ -*-===//
+//===- ContractionChoiceTest.cpp - Which tile a matrix product gets -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 #include "ir/machine/EstimateMargins.h"
 #include "test/bench/MeasuredTiles.h"
@@ -81,8 +81,8 @@ TEST(ContractionChoiceTest, GatheredOperands) {
   EXPECT_LT(estimatedClocks(tile.fedAs(columns), shape), estimatedClocks(tile.fedAs(rows), shape));
 }
 
-// Few tiles and long sums: the blocks of a cluster share a tile. What keeps the GPU busy as it is, and
-// what a batch of products is, they do not.
+// Few tiles and long sums: the blocks of a cluster share a tile. What keeps the GPU busy as it is,
+// and what a batch of products is, they do not.
 TEST(ContractionChoiceTest, ClustersShareTiles) {
   struct Product {
     const char *what;
@@ -217,7 +217,8 @@ TEST(ContractionChoiceTest, FitsTemplateAndGpu) {
           }
 }
 
-// A tile has whole windows; those that 32 rows do not divide into stay with a warp's one quad of rows.
+// A tile has whole windows; those that 32 rows do not divide into stay with a warp's one quad of
+// rows.
 TEST(ContractionChoiceTest, HoldsWindows) {
   for (int64_t window : {2, 3, 4, 8, 9, 11, 16})
     for (int64_t windows : {1, 7, 64, 3000}) {
@@ -303,8 +304,9 @@ TEST(ContractionChoiceTest, FollowsTheGpu) {
   EXPECT_LT(many.m * many.n, few.m * few.n);
 }
 
-// The tile with the smallest estimate is nearly the fastest that an H100 measured, for each of 28 shapes. The fit that
-// leaves the judged shape out (tools/scripts/bench tiles --fit) has the same goals.
+// The tile with the smallest estimate is nearly the fastest that an H100 measured, for each of 28
+// shapes. The fit that leaves the judged shape out (tools/scripts/bench tiles --fit) has the same
+// goals.
 TEST(ContractionChoiceTest, MeasuredTilesHaveLittleRegret) {
   std::ifstream file(DLC_ROOT "/test/bench/results/tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv");
   struct Best {
@@ -332,7 +334,8 @@ TEST(ContractionChoiceTest, MeasuredTilesHaveLittleRegret) {
   EXPECT_LE(std::exp(logarithms / double(shapes.size())), 1.12);
 }
 
-// The tile of mma.sync that chooseTile takes, where it was measured, is as near to the fastest of them.
+// The tile of mma.sync that chooseTile takes, where it was measured, is as near to the fastest of
+// them.
 TEST(ContractionChoiceTest, ChosenTilesHaveLittleRegret) {
   std::ifstream file(DLC_ROOT "/test/bench/results/tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv");
   std::map<std::array<int64_t, 3>, std::pair<double, double>>

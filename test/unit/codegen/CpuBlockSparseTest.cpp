@@ -1,6 +1,6 @@
-//===- CpuBlockSparseTest.cpp - Products with stored blocks of a weight against plain loops -*- C++ -*-===//
+//===- CpuBlockSparseTest.cpp - Products with stored blocks of a weight against plain loops ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/CpuCases.h"
 
 using namespace dlc;

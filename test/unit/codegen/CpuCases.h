@@ -1,4 +1,4 @@
-//===- CpuCases.h - Programs of one kernel, and what they must compute ------------------*- C++ -*-===//
+//===- CpuCases.h - Programs of one kernel, and what they must compute --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_UNIT_CODEGEN_CPUCASES_H
 #define DLC_TEST_UNIT_CODEGEN_CPUCASES_H
@@ -82,8 +82,8 @@ inline int64_t at(bool channelsLast, int64_t n, int64_t c, int64_t h, int64_t w,
   return channelsLast ? ((n * H + h) * W + w) * C + c : ((n * C + c) * H + h) * W + w;
 }
 
-/// Runs on every instruction set that this processor has, in one part and in three, and compares f32 outputs; the parts
-/// must agree to the bit.
+/// Runs on every instruction set that this processor has, in one part and in three, and compares
+/// f32 outputs; the parts must agree to the bit.
 inline void expectOnAll(CpuRunner &runner, const std::vector<Bytes> &inputs,
                         const std::map<std::string, Bytes> &weights,
                         const std::vector<int64_t> &symbols, const std::vector<double> &expected,

@@ -1,6 +1,6 @@
 //===- CpuCodeTest.cpp - What becomes a flat code image, and what is refused -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/cpu/image/FlatImage.h"
 #include "test/unit/codegen/CpuRunner.h"

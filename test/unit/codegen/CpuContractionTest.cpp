@@ -1,6 +1,6 @@
-//===- CpuContractionTest.cpp - GEMM and convolution on the CPU against plain loops ----*- C++ -*-===//
+//===- CpuContractionTest.cpp - GEMM and convolution on the CPU against plain loops -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/CpuCases.h"
 
 using namespace dlc;
@@ -8,7 +8,7 @@ using namespace dlc::test;
 
 namespace {
 
-//===- linear, matmul -------------------------------------------------------------------------------===//
+//===- linear, matmul -------------------------------------------------------------------------===//
 
 std::string linearSource(int64_t k, int64_t n) {
   std::string x = "tensor<?x" + std::to_string(k) + "xf32, #dl.t<[s0, " + std::to_string(k) + "]>>";
@@ -109,7 +109,7 @@ TEST(CpuContraction, ResidualPaddedAlongTheColumns) {
   }
 }
 
-//===- conv2d ---------------------------------------------------------------------------------------===//
+//===- conv2d ---------------------------------------------------------------------------------===//
 
 void checkConv(const Conv &v, bool channelsLast, bool preRelu = false) {
   std::string order = channelsLast ? "0, 2, 3, 1" : "";
@@ -250,7 +250,7 @@ TEST(CpuContraction, MatmulWithSymbolicColumns) {
   }
 }
 
-//===- Other numbers --------------------------------------------------------------------------------===//
+//===- Other numbers --------------------------------------------------------------------------===//
 
 TEST(CpuContraction, IntegersWrap) {
   int64_t m = 9, k = 20, n = 19;
@@ -360,8 +360,9 @@ TEST(CpuContraction, ShortIntegers) {
   checkIntegerLinear<int16_t, int16_t>("i16", 0, "i16");
 }
 
-/// Taps outside of the image are 0, which u8 stores as the zero point. The last images have rows enough to be cut into whole chunks;
-/// few channels are read four bytes at a time, but for the last ones, after which no byte may be read.
+/// Taps outside of the image are 0, which u8 stores as the zero point. The last images have rows
+/// enough to be cut into whole chunks; few channels are read four bytes at a time, but for the last
+/// ones, after which no byte may be read.
 TEST(CpuContraction, ConvolutionOfBytes) {
   for (bool channelsLast : {true, false})
     for (int64_t zeroPoint : {0, 131})

@@ -1,6 +1,6 @@
-//===- CpuRunner.cpp - Runs dlx programs on the CPU in the test's own process ----------*- C++ -*-===//
+//===- CpuRunner.cpp - Runs dlx programs on the CPU in the test's own process -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/CpuRunner.h"
 
 #include "codegen/Passes.h"
@@ -28,7 +28,7 @@ using namespace mlir;
 
 namespace dlc::test {
 
-//===- Memory ---------------------------------------------------------------------------------------===//
+//===- Memory ---------------------------------------------------------------------------------===//
 
 GuardedBuffer::GuardedBuffer(size_t bytes) : bytes(bytes) {
   size_t page = sysconf(_SC_PAGESIZE),
@@ -86,7 +86,7 @@ struct CpuRunner::Image {
   ~Image() { munmap(base, bytes); }
 };
 
-//===- Compilation ----------------------------------------------------------------------------------===//
+//===- Compilation ----------------------------------------------------------------------------===//
 
 bool CpuRunner::canRun(codegen::IsaVariant isa) const {
   bool has = llvm::any_of(
@@ -147,7 +147,7 @@ CpuRunner::CpuRunner(const std::string &source) {
 
 CpuRunner::~CpuRunner() = default;
 
-//===- Execution ------------------------------------------------------------------------------------===//
+//===- Execution ------------------------------------------------------------------------------===//
 
 static SmallVector<int64_t> evaluate(AffineMap map, const std::vector<int64_t> &symbols) {
   SmallVector<AffineExpr> values;

@@ -1,9 +1,10 @@
-//===- CpuRunner.h - Runs dlx programs on the CPU in the test's own process -------------*- C++ -*-===//
+//===- CpuRunner.h - Runs dlx programs on the CPU in the test's own process ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A runtime of the smallest kind, for tests of schedules: it walks the dlx.program, calls the kernels of the flat image,
-// and gives every buffer a mapping of its own with inaccessible pages on both sides.
-//===----------------------------------------------------------------------------------------------===//
+// A runtime of the smallest kind, for tests of schedules: it walks the dlx.program, calls the
+// kernels of the flat image, and gives every buffer a mapping of its own with inaccessible pages on
+// both sides.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_UNIT_CODEGEN_CPURUNNER_H
 #define DLC_TEST_UNIT_CODEGEN_CPURUNNER_H
 
@@ -20,8 +21,8 @@
 
 namespace dlc::test {
 
-/// Memory that ends at an inaccessible page (up to the alignment that kernels are promised) and begins after one.
-/// Filled with 0xff bytes: NaN in every float.
+/// Memory that ends at an inaccessible page (up to the alignment that kernels are promised) and
+/// begins after one. Filled with 0xff bytes: NaN in every float.
 class GuardedBuffer {
 public:
   explicit GuardedBuffer(size_t bytes);
@@ -37,7 +38,8 @@ private:
   size_t bytes, mapped;
 };
 
-/// Calls code of a flat image. UBSan's check of function types would read the bytes before the image.
+/// Calls code of a flat image. UBSan's check of function types would read the bytes before the
+/// image.
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
@@ -56,20 +58,22 @@ template <typename T> std::vector<T> fromBytes(const Bytes &bytes) {
 
 class CpuRunner {
 public:
-  /// Parses `source` (a module with dlx.kernels and one dlx.program), schedules and compiles it for all instruction sets.
-  /// The test fails on errors; then isValid() is false.
+  /// Parses `source` (a module with dlx.kernels and one dlx.program), schedules and compiles it for
+  /// all instruction sets. The test fails on errors; then isValid() is false.
   explicit CpuRunner(const std::string &source);
   ~CpuRunner();
   bool isValid() const { return valid; }
   /// Whether the program has code for `isa`, and this processor runs it.
   bool canRun(codegen::IsaVariant isa) const;
 
-  /// The program's outputs, in row-major order as its types must be. `weights` by name, `symbols` in the module's order.
-  /// Every launch is made as `parts` calls over consecutive parts of its tiles.
+  /// The program's outputs, in row-major order as its types must be. `weights` by name, `symbols`
+  /// in the module's order. Every launch is made as `parts` calls over consecutive parts of its
+  /// tiles.
   std::vector<Bytes> run(codegen::IsaVariant isa, const std::vector<Bytes> &inputs,
                          const std::map<std::string, Bytes> &weights = {},
                          const std::vector<int64_t> &symbols = {}, int64_t parts = 1);
-  /// Nanoseconds of the fastest of `repetitions` runs of kernel `name`'s first launch, on one thread.
+  /// Nanoseconds of the fastest of `repetitions` runs of kernel `name`'s first launch, on one
+  /// thread.
   double time(codegen::IsaVariant isa, const std::string &name, const std::vector<Bytes> &inputs,
               const std::map<std::string, Bytes> &weights, int repetitions);
 

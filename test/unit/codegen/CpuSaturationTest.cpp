@@ -1,6 +1,6 @@
 //===- CpuSaturationTest.cpp - Quantized and dequantized floats on the CPU, to the bit -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/CpuCases.h"
 
 #include <limits>
@@ -10,7 +10,8 @@ using namespace dlc::test;
 
 namespace {
 
-/// Inputs of QuantizeLinear: the floats around each number halfway between two results, and numbers beyond the ends.
+/// Inputs of QuantizeLinear: the floats around each number halfway between two results, and numbers
+/// beyond the ends.
 std::vector<float> inputsFor(float scale) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0.0f,   -0.0f, kInf,   -kInf, std::nanf(""), 0x1p-149f, -1e-38f,
@@ -32,7 +33,8 @@ struct Range {
   float low, high;
 };
 
-/// round(x / scale) + zero point in the range, less the zero point: what DequantizeLinear multiplies. 0 for NaN.
+/// round(x / scale) + zero point in the range, less the zero point: what DequantizeLinear
+/// multiplies. 0 for NaN.
 float centered(float x, float scale, float zeroPoint, const Range &range) {
   float number = std::nearbyint(x / scale) + zeroPoint;
   if (std::isnan(number))

@@ -1,6 +1,6 @@
 //===- CpuScheduleTest.cpp - Maps, reductions and windows on the CPU against plain loops -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/CpuCases.h"
 
 #include <limits>
@@ -18,7 +18,7 @@ std::string unary(const std::string &op, const std::string &x, const std::string
   return "%0 = dl." + op + " : (" + x + ") -> " + y + "\ndl.yield %0 : " + y;
 }
 
-//===- Maps -----------------------------------------------------------------------------------------===//
+//===- Maps -----------------------------------------------------------------------------------===//
 
 TEST(CpuMap, SymbolicFlatMapAtBoundaryShapes) {
   std::string t = "tensor<?x3xf32, #dl.t<[s0, 3]>>";
@@ -195,7 +195,7 @@ TEST(CpuMap, BoolsAndIntegers) {
   }
 }
 
-//===- Reductions -----------------------------------------------------------------------------------===//
+//===- Reductions -----------------------------------------------------------------------------===//
 
 /// Sum, mean and largest value along each dim of [5, n, 3] and along the last dim of [3, n].
 TEST(CpuReduction, AlongEveryDim) {
@@ -336,7 +336,7 @@ TEST(CpuReduction, SoftmaxAlongEveryDim) {
   }
 }
 
-//===- Windows --------------------------------------------------------------------------------------===//
+//===- Windows --------------------------------------------------------------------------------===//
 
 TEST(CpuWindow, PoolingInBothLayouts) {
   struct Pool {

@@ -1,6 +1,6 @@
-//===- CpuShortFloatTest.cpp - Products of f16 and bf16 on the CPU against plain loops ----*- C++ -*-===//
+//===- CpuShortFloatTest.cpp - Products of f16 and bf16 on the CPU against plain loops --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/CpuCases.h"
 
 #include <bit>
@@ -175,7 +175,8 @@ TEST(CpuShortFloat, NumbersThatAreNotFinite) {
   }
 }
 
-/// docs/compression.md says so: pairs of bf16 take numbers below 2^-126 for 0, and all else multiplies them.
+/// docs/compression.md says so: pairs of bf16 take numbers below 2^-126 for 0, and all else
+/// multiplies them.
 TEST(CpuShortFloat, PairsTakeSubnormalNumbersForZero) {
   int64_t m = 3, k = 16, n = 16;
   CpuRunner runner(linearSource(k, n, "bf16"));

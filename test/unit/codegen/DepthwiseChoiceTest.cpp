@@ -1,6 +1,6 @@
-//===- DepthwiseChoiceTest.cpp - Which strip a thread of a depthwise convolution gets ---*- C++ -*-===//
+//===- DepthwiseChoiceTest.cpp - Which strip a thread of a depthwise convolution gets ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/window/DepthwiseChoice.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-//===- FewChannelsChoiceTest.cpp - Which rows a block of a first layer gets -------------*- C++ -*-===//
+//===- FewChannelsChoiceTest.cpp - Which rows a block of a first layer gets ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/window/FewChannelsChoice.h"
 
 #include <gtest/gtest.h>

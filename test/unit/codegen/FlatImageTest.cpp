@@ -1,8 +1,8 @@
-//===- FlatImageTest.cpp - Objects that no flat image can hold are refused -------------*- C++ -*-===//
+//===- FlatImageTest.cpp - Objects that no flat image can hold are refused ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM IR by hand, compiled to an object: what dlc's own lowering must never make.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/image/FlatImage.h"
 
 #include "codegen/cpu/image/MachineCode.h"

@@ -1,6 +1,6 @@
-//===- IndexMathTest.cpp - What schedules may conclude about addresses -----------------*- C++ -*-===//
+//===- IndexMathTest.cpp - What schedules may conclude about addresses --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/IndexMath.h"
 
 #include "mlir/IR/MLIRContext.h"

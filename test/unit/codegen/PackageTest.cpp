@@ -1,8 +1,8 @@
-//===- PackageTest.cpp - What the package writer refuses -------------------------------*- C++ -*-===//
+//===- PackageTest.cpp - What the package writer refuses ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What it writes is read back by test/package and by the runtime's tests.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/package/Package.h"
 
 #include "ir/dl/DLDialect.h"

@@ -1,6 +1,6 @@
-//===- RecurrentChoiceTest.cpp - Which blocks a recurrence gets ------------------------*- C++ -*-===//
+//===- RecurrentChoiceTest.cpp - Which blocks a recurrence gets ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 
 #include "gtest/gtest.h"

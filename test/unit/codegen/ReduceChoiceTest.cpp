@@ -1,6 +1,6 @@
-//===- ReduceChoiceTest.cpp - Into how many parts the rows of a reduction are cut ------*- C++ -*-===//
+//===- ReduceChoiceTest.cpp - Into how many parts the rows of a reduction are cut ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/ReduceChoice.h"
 
 #include "gtest/gtest.h"

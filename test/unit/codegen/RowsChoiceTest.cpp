@@ -1,6 +1,6 @@
-//===- RowsChoiceTest.cpp - How few rows times a matrix share a GPU --------------------*- C++ -*-===//
+//===- RowsChoiceTest.cpp - How few rows times a matrix share a GPU -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/RowsChoice.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-//===- ShapePartTest.cpp - Some of the shapes that a kernel may have -------------------*- C++ -*-===//
+//===- ShapePartTest.cpp - Some of the shapes that a kernel may have ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/ShapePart.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -1,6 +1,6 @@
-//===- TensorStepChoiceTest.cpp - How blocks share a step on tensor cores --------------*- C++ -*-===//
+//===- TensorStepChoiceTest.cpp - How blocks share a step on tensor cores -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
 
 #include "gtest/gtest.h"

@@ -1,9 +1,9 @@
-//===- VariantRegretTest.cpp - What one file for all shapes loses, by the estimates ----*- C++ -*-===//
+//===- VariantRegretTest.cpp - What one file for all shapes loses, by the estimates -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product whose rows are symbolic, bound to each number of rows: what its kernel is estimated to
 // take, of what the best tile for that number takes.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"

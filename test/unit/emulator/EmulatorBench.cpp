@@ -1,9 +1,9 @@
 //===- EmulatorBench.cpp - how fast the emulator is -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints, and judges nothing: threads a second of a pointwise kernel, threads and switches of one with
-// barriers, GFLOP/s of the contractions, and the time of a compile. Medians of five, by the processor
-// time of this process and its compilers, so that a busy machine gives the same figures.
+// Prints, and judges nothing: threads a second of a pointwise kernel, threads and switches of one
+// with barriers, GFLOP/s of the contractions, and the time of a compile. Medians of five, by the
+// processor time of this process and its compilers, so that a busy machine gives the same figures.
 //===----------------------------------------------------------------------===//
 #include "test/unit/emulator/EmuDevice.h"
 #include <algorithm>

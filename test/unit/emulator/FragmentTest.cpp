@@ -113,7 +113,8 @@ protected:
     registers[bit / 32] |= value << bit % 32;
   }
 
-  /// Multiplies, for each (m, k), the matrix that is 1 there and 0 elsewhere by one of distinct numbers.
+  /// Multiplies, for each (m, k), the matrix that is 1 there and 0 elsewhere by one of distinct
+  /// numbers.
   template <int Bits, int K, int N>
   void expectTables(const char *kernel, const Table<K> &a, const Table<N> &b,
                     uint32_t (*bitsOf)(float)) {
@@ -234,7 +235,8 @@ TEST_F(FragmentTest, MmaTf32IgnoresLowBits) {
   EXPECT_EQ(download<float>(out, 128)[kTotals[3][2]], 1.0f);
 }
 
-// Register i of lane l: of matrix i the row l / 4 and there word l % 4; transposed, the column l / 4.
+// Register i of lane l: of matrix i the row l / 4 and there word l % 4; transposed, the column l /
+// 4.
 TEST_F(FragmentTest, Ldmatrix) {
   Function function = compileFile("fragments.cu", "ldmatrix");
   std::vector<uint16_t> in(256); // four matrices, row by row
@@ -268,8 +270,9 @@ TEST_F(FragmentTest, RoundsToTf32) {
   EXPECT_EQ(download<uint32_t>(out, in.size()), expected);
 }
 
-// Shared memory serves 128 bytes, 32 banks of 4, at a time: eight chunks without a conflict lie in eight different
-// groups of four banks. ldmatrix takes one chunk of eight neighbouring rows, a copy eight chunks in their order.
+// Shared memory serves 128 bytes, 32 banks of 4, at a time: eight chunks without a conflict lie in
+// eight different groups of four banks. ldmatrix takes one chunk of eight neighbouring rows, a copy
+// eight chunks in their order.
 TEST_F(FragmentTest, SwizzleMeetsNoBankTwice) {
   Function function = compileFile("fragments.cu", "places");
   for (int chunks : {2, 4, 8, 16}) {

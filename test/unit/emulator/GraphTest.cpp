@@ -60,8 +60,8 @@ TEST_F(GraphTest, ReplayWithOtherPointers) {
   EXPECT_EQ(api.graphDestroy(graph), Result::Success);
 }
 
-// Other numbers are for the graph's next launches: one that is enqueued keeps its own. What a launch or a copy alone may not
-// have, a node is not given.
+// Other numbers are for the graph's next launches: one that is enqueued keeps its own. What a
+// launch or a copy alone may not have, a node is not given.
 TEST_F(GraphTest, NodesTakeOtherGridsAndCopies) {
   Function kernel = compile(kAddOne, "add_one");
   Stream stream;

@@ -73,8 +73,8 @@ template <class F> void expectSame(F got, F expected, const std::string &what) {
       << what << ": got " << got << ", expected " << expected;
 }
 
-/// The value of `v` in a format with `mantissa` stored bits and exponents from `minExponent`, by the
-/// definition of rounding to nearest even.
+/// The value of `v` in a format with `mantissa` stored bits and exponents from `minExponent`, by
+/// the definition of rounding to nearest even.
 double roundToFormat(double v, int mantissa, int minExponent, double largest) {
   if (std::isnan(v) || std::isinf(v) || v == 0)
     return v;

@@ -14,7 +14,8 @@ namespace dlc::test {
 
 namespace {
 
-/// Lane pairs beyond the first do not contribute: whatever they hold, here places that do not ascend.
+/// Lane pairs beyond the first do not contribute: whatever they hold, here places that do not
+/// ascend.
 constexpr uint32_t kNotRead = 0xffffffff;
 
 uint16_t encode(float value, bool isBf16) {
@@ -48,7 +49,8 @@ float totalOf(int row, int column, int first, int groups) {
   return total;
 }
 
-/// The word of lane \p lane with the places of 16 rows from \p row on, of 32 steps from \p group on.
+/// The word of lane \p lane with the places of 16 rows from \p row on, of 32 steps from \p group
+/// on.
 uint32_t placesOfLane(int lane, int row, int group) {
   if (lane % 4 >= 2)
     return kNotRead;

@@ -236,7 +236,8 @@ TEST_P(EarlyLaunchTest, AWriteBeforeTheWait) {
   expectReport("missing grid dependency wait: store at buffer #");
 }
 
-// What no running kernel has written may be read: weights. So may anything after a copy, which begins and ends in order.
+// What no running kernel has written may be read: weights. So may anything after a copy, which
+// begins and ends in order.
 TEST_P(EarlyLaunchTest, WhatIsReadyMayBeReadBeforeTheWait) {
   ASSERT_EQ(add(x, y, first), Result::Success);
   ASSERT_EQ(launchEarly("reads_early", {x, z}), Result::Success);

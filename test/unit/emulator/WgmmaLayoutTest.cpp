@@ -120,7 +120,8 @@ protected:
     EXPECT_EQ(result, Result::LaunchFailed);
     EXPECT_NE(report().find(phrase), std::string::npos) << report();
   }
-  /// A is 1 at one place and 0 elsewhere, B holds distinct numbers: D has the row of B at the row of A.
+  /// A is 1 at one place and 0 elsewhere, B holds distinct numbers: D has the row of B at the row
+  /// of A.
   template <class T> void expectLayout(const char *kernel, bool alongM, bool alongN, bool isBf16) {
     constexpr int kDepth = 128 / sizeof(T), kStep = 32 / sizeof(T), kBytes = sizeof(T);
     Function function = compileFile("wgmma.cu", kernel);

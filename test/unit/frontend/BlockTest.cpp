@@ -1,6 +1,6 @@
-//===- BlockTest.cpp - Blocks: instances, calls, and each of their errors --------------*- C++ -*-===//
+//===- BlockTest.cpp - Blocks: instances, calls, and each of their errors -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 using namespace dlc;

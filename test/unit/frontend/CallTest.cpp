@@ -1,6 +1,6 @@
-//===- CallTest.cpp - Ways of calling a function, dims among tensors, batches left out --*- C++ -*-===//
+//===- CallTest.cpp - Ways of calling a function, dims among tensors, batches left out --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 namespace dlc::frontend {

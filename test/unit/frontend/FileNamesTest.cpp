@@ -1,6 +1,6 @@
-//===- FileNamesTest.cpp - The files that a text names, found and renamed --------------*- C++ -*-===//
+//===- FileNamesTest.cpp - The files that a text names, found and renamed -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/FileNames.h"
 
 #include "mlir/IR/Diagnostics.h"

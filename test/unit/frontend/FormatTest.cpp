@@ -1,9 +1,9 @@
-//===- FormatTest.cpp - The canonical layout, construct by construct -------------------*- C++ -*-===//
+//===- FormatTest.cpp - The canonical layout, construct by construct ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words to lines, without the parser: the layout of a construct is fixed here whatever else the language demands of it. What
-// holds for whole models is tested by test/tools/format.test.
-//===----------------------------------------------------------------------------------------------===//
+// Words to lines, without the parser: the layout of a construct is fixed here whatever else the
+// language demands of it. What holds for whole models is tested by test/tools/format.test.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/format/FormatWords.h"
 
 #include "gtest/gtest.h"

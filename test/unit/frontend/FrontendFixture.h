@@ -1,4 +1,4 @@
-//===- FrontendFixture.h - Models to dl modules, as text -------------------------------*- C++ -*-===//
+//===- FrontendFixture.h - Models to dl modules, as text ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_UNIT_FRONTEND_FRONTENDFIXTURE_H
 #define DLC_TEST_UNIT_FRONTEND_FRONTENDFIXTURE_H
@@ -75,8 +75,8 @@ protected:
     return text;
   }
 
-  /// The diagnostics, or else the ops, of a forward of x: f32[N,3,8,8], z: f32[N], i: i64[4], h: f16[4], b: bool[4] without
-  /// layers, whose output type is `type`. The body begins on line 5.
+  /// The diagnostics, or else the ops, of a forward of x: f32[N,3,8,8], z: f32[N], i: i64[4], h:
+  /// f16[4], b: bool[4] without layers, whose output type is `type`. The body begins on line 5.
   std::string body(StringRef statements, StringRef type) {
     std::string text = import(("dl 1\ndim N = 2..16\nmodel M {\nforward(x: f32[N,3,8,8], _z: "
                                "f32[N], _i: i64[4], _h: f16[4], _b: bool[4]) -> "

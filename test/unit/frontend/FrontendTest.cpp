@@ -1,6 +1,6 @@
-//===- FrontendTest.cpp - Models to dl modules: what comes out, and every refusal -----*- C++ -*-===//
+//===- FrontendTest.cpp - Models to dl modules: what comes out, and every refusal ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 using namespace dlc;

@@ -1,6 +1,6 @@
-//===- HintsTest.cpp - What PyTorch's and Keras's ways of writing are called here -----*- C++ -*-===//
+//===- HintsTest.cpp - What PyTorch's and Keras's ways of writing are called here ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Hints.h"
 
 #include "llvm/ADT/StringSet.h"

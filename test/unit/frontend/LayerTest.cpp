@@ -1,6 +1,6 @@
 //===- LayerTest.cpp - Layers: what they refuse, and paddings by name ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 using namespace dlc;

@@ -1,6 +1,6 @@
-//===- LexerTest.cpp - Tokens, and what the lexer refuses ------------------------------*- C++ -*-===//
+//===- LexerTest.cpp - Tokens, and what the lexer refuses ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Lexer.h"
 #include "test/unit/frontend/Listener.h"
 

@@ -1,6 +1,6 @@
-//===- LibraryTest.cpp - Functions that are written in the language ---------------------*- C++ -*-===//
+//===- LibraryTest.cpp - Functions that are written in the language -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/library/Library.h"
 
 #include "frontend/dl/syntax/Parser.h"

@@ -1,4 +1,4 @@
-//===- Listener.h - What the frontend reports, as text ---------------------------------*- C++ -*-===//
+//===- Listener.h - What the frontend reports, as text ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_UNIT_FRONTEND_LISTENER_H
 #define DLC_TEST_UNIT_FRONTEND_LISTENER_H

@@ -1,6 +1,6 @@
-//===- MethodsTest.cpp - Functions of a tensor as its methods -------------------------*- C++ -*-===//
+//===- MethodsTest.cpp - Functions of a tensor as its methods -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 namespace dlc::frontend {

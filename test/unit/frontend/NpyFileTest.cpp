@@ -1,6 +1,6 @@
-//===- NpyFileTest.cpp - npy and npz, good and bad -------------------------------------*- C++ -*-===//
+//===- NpyFileTest.cpp - npy and npz, good and bad ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpyFile.h"
 #include "frontend/arrays/NpzFile.h"
 
@@ -181,7 +181,7 @@ TEST(NpyFile, survivesDamage) {
   }
 }
 
-//===- npz ----------------------------------------------------------------------------------------===//
+//===- npz ------------------------------------------------------------------------------------===//
 
 void put(std::string &to, uint64_t value, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i)
@@ -358,7 +358,8 @@ TEST(NpzFile, refusesWrongSizesAndSums) {
             "'x.npz': byte 35: array 'a' has a wrong checksum; the file is damaged");
 }
 
-/// An archive of the arrays a and b, with `bytes` written at `offset` behind the last place where `mark` stands.
+/// An archive of the arrays a and b, with `bytes` written at `offset` behind the last place where
+/// `mark` stands.
 std::string patched(const std::string &mark, size_t offset, const std::string &bytes) {
   std::string file = makeZip({{"a.npy", kArray}, {"b.npy", kArray}});
   return file.replace(file.rfind(mark) + offset, bytes.size(), bytes);

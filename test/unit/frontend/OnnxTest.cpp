@@ -1,8 +1,9 @@
-//===- OnnxTest.cpp - What bounds the import of an ONNX model ------------------------------*- C++ -*-===//
+//===- OnnxTest.cpp - What bounds the import of an ONNX model -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rest of the importer's messages is in test/frontend/onnx: by its own limits this one takes seconds to reach.
-//===----------------------------------------------------------------------------------------------===//
+// The rest of the importer's messages is in test/frontend/onnx: by its own limits this one takes
+// seconds to reach.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Import.h"
 #include "frontend/onnx/read/ModelFile.h"
 #include "test/unit/frontend/Listener.h"

@@ -1,6 +1,6 @@
-//===- ParserTest.cpp - Syntax, each of its errors, and recovery -----------------------*- C++ -*-===//
+//===- ParserTest.cpp - Syntax, each of its errors, and recovery --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/syntax/Parser.h"
 #include "test/unit/frontend/Listener.h"
 

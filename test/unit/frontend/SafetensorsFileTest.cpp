@@ -1,6 +1,6 @@
-//===- SafetensorsFileTest.cpp - Headers, good and bad ---------------------------------*- C++ -*-===//
+//===- SafetensorsFileTest.cpp - Headers, good and bad ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/SafetensorsFile.h"
 
 #include "llvm/Support/Endian.h"

@@ -1,6 +1,6 @@
-//===- SequentialTest.cpp - Sequential models and the errors about them -----------------*- C++ -*-===//
+//===- SequentialTest.cpp - Sequential models and the errors about them -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 namespace dlc::frontend {

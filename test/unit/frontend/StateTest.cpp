@@ -1,6 +1,6 @@
-//===- StateTest.cpp - States: what runs leave for the next, and each of their errors --*- C++ -*-===//
+//===- StateTest.cpp - States: what runs leave for the next, and each of their errors ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 using namespace dlc;
@@ -10,7 +10,8 @@ namespace {
 
 class States : public Frontend {
 protected:
-  /// What is said of a model with these members and this body of forward(x: f32[N,4]) -> (y: f32[N,4]).
+  /// What is said of a model with these members and this body of forward(x: f32[N,4]) -> (y:
+  /// f32[N,4]).
   std::string said(StringRef members, StringRef body) {
     return import(("dl 1\ndim N = 1..8\ndim M = 1..8\nmodel A {\n" + members +
                    "\n  forward(x: f32[N,4]) -> (y: f32[N,4]) {\n" + body + "\n  }\n}\n")

@@ -1,6 +1,6 @@
-//===- StaticTest.cpp - Compile-time values, operators, includes, annotations ----------*- C++ -*-===//
+//===- StaticTest.cpp - Compile-time values, operators, includes, annotations -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 #include <chrono>
@@ -12,7 +12,8 @@ namespace {
 
 class Static : public Frontend {
 protected:
-  /// What an expression of the compile time is, or the errors about it; it stands in line 3 from column 11 on.
+  /// What an expression of the compile time is, or the errors about it; it stands in line 3 from
+  /// column 11 on.
   std::string value(StringRef expression) {
     std::string text = import(("dl 1\ndim N = 2..8\nconst V = " + expression +
                                "\nmodel M {\nforward(_x: f32[2]) -> (y: f32[2]) {\ny = V\n}\n}\n")

@@ -1,6 +1,6 @@
-//===- TorchCallsTest.cpp - What a call says in PyTorch beyond its op -----------------*- C++ -*-===//
+//===- TorchCallsTest.cpp - What a call says in PyTorch beyond its op ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 namespace dlc::frontend {

@@ -1,6 +1,6 @@
 //===- WeightTest.cpp - Weights and the files that they come from -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
 using namespace dlc;

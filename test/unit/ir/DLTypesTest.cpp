@@ -1,6 +1,6 @@
-//===- DLTypesTest.cpp - Dims, layouts and their address maps --------------------------*- C++ -*-===//
+//===- DLTypesTest.cpp - Dims, layouts and their address maps -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLTypes.h"
 
 #include "ir/dl/DLDialect.h"

@@ -1,6 +1,6 @@
-//===- DerivedSizeTest.cpp - Values, ranges and simplification of derived sizes --------*- C++ -*-===//
+//===- DerivedSizeTest.cpp - Values, ranges and simplification of derived sizes -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DerivedSize.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -1,6 +1,6 @@
-//===- IntegerRangeTest.cpp - Between which numbers integer tensors lie ----------------*- C++ -*-===//
+//===- IntegerRangeTest.cpp - Between which numbers integer tensors lie -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/IntegerRange.h"
 
 #include "ir/dl/DLOps.h"

@@ -1,8 +1,8 @@
-//===- InterpreterTest.cpp - The reference interpreter ---------------------------------*- C++ -*-===//
+//===- InterpreterTest.cpp - The reference interpreter ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the ops compute is tested against PyTorch by test/numeric; here is what surrounds them.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Interpreter.h"
 
 #include "ir/dl/DLDialect.h"

@@ -1,10 +1,10 @@
-//===- MathExpansionTest.cpp - How exact the expanded functions are ----------------------*- C++ -*-===//
+//===- MathExpansionTest.cpp - How exact the expanded functions are -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The expanded arithmetic is compiled by LLVM for this processor, as the CPU target does, and
 // compared with the C library in the next wider format. Every DLC_MATH_STRIDE-th (default 1021st)
 // of the 2^32 single-precision numbers is tried; 1 tries all of them (tools/scripts/math-ulp).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpansion.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -121,8 +121,8 @@ private:
   int leftOver = 0;
 };
 
-/// Distance of `got` from `wanted` in units of the last place of T; if `least` is larger, in those of
-/// `least`.
+/// Distance of `got` from `wanted` in units of the last place of T; if `least` is larger, in those
+/// of `least`.
 template <typename T, typename Wide> double ulps(T got, Wide wanted, Wide least) {
   T nearest = static_cast<T>(wanted);
   if (got == nearest || (std::isnan(got) && std::isnan(wanted)))
@@ -304,9 +304,10 @@ TEST_P(DoublePrecision, IsWithinItsUlps) {
 
 INSTANTIATE_TEST_SUITE_P(Functions, DoublePrecision, testing::ValuesIn(kUnary));
 
-//===- Functions of two numbers ---------------------------------------------------------------------===//
+//===- Functions of two numbers ---------------------------------------------------------------===//
 
-/// Numbers of every size and sign, whole ones, ones near 1 and the special ones: enough of each for the pairs to meet.
+/// Numbers of every size and sign, whole ones, ones near 1 and the special ones: enough of each for
+/// the pairs to meet.
 template <typename T> std::vector<T> sampled(uint64_t seed, int count) {
   constexpr T inf = std::numeric_limits<T>::infinity();
   const T special[] = {0,

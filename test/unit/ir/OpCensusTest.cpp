@@ -1,9 +1,10 @@
-//===- OpCensusTest.cpp - What every op of the dl dialect must have --------------------*- C++ -*-===//
+//===- OpCensusTest.cpp - What every op of the dl dialect must have -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// That each record has a summary and an example, and that the example parses and survives printing, is the business of
-// test/ir/run_record_examples.py. Here: that each op can be computed, and that somebody checks its numbers.
-//===----------------------------------------------------------------------------------------------===//
+// That each record has a summary and an example, and that the example parses and survives printing,
+// is the business of test/ir/run_record_examples.py. Here: that each op can be computed, and that
+// somebody checks its numbers.
+//===------------------------------------------------------------------------------------------===//
 #include "ir/OpTable.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
@@ -20,8 +21,8 @@ using namespace dlc;
 
 namespace {
 
-/// Ops that compute nothing themselves: they bring in a parameter, hold other ops together, or are steps between segments.
-/// Anything else needs loops, or other ops to become.
+/// Ops that compute nothing themselves: they bring in a parameter, hold other ops together, or are
+/// steps between segments. Anything else needs loops, or other ops to become.
 const llvm::StringSet<> &structural() {
   static const llvm::StringSet<> names = {
       dl::WeightOp::getOperationName(), dl::FusionOp::getOperationName(),

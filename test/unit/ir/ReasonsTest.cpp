@@ -1,6 +1,6 @@
-//===- ReasonsTest.cpp - Each decision has a text of its own -----------------------------------===//
+//===- ReasonsTest.cpp - Each decision has a text of its own ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/structure/Reasons.h"
 
 #include "gtest/gtest.h"

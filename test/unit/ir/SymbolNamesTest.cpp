@@ -1,6 +1,6 @@
-//===- SymbolNamesTest.cpp - The names of dims in messages -----------------------------*- C++ -*-===//
+//===- SymbolNamesTest.cpp - The names of dims in messages --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

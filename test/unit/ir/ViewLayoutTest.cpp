@@ -1,6 +1,6 @@
-//===- ViewLayoutTest.cpp - Views against the addresses of all elements ----------------*- C++ -*-===//
+//===- ViewLayoutTest.cpp - Views against the addresses of all elements -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/view/ViewLayout.h"
 
 #include "ir/dl/DLOps.h"

@@ -1,6 +1,6 @@
-//===- ActivationScalesTest.cpp - Channels that matter more, rounded more finely ---------*- C++ -*-===//
+//===- ActivationScalesTest.cpp - Channels that matter more, rounded more finely ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/ActivationScales.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-//===- AssignmentProblemTest.cpp - The cheapest choices, against all of them ------------*- C++ -*-===//
+//===- AssignmentProblemTest.cpp - The cheapest choices, against all of them --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/layout/AssignmentProblem.h"
 
 #include <gtest/gtest.h>

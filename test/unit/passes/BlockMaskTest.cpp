@@ -1,6 +1,6 @@
-//===- BlockMaskTest.cpp - Blocks of weights that become zero together ------------------*- C++ -*-===//
+//===- BlockMaskTest.cpp - Blocks of weights that become zero together --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/BlockMask.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-//===- ChannelOrderTest.cpp - An order of channels in which zeros cost least -------------*- C++ -*-===//
+//===- ChannelOrderTest.cpp - An order of channels in which zeros cost least --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/ChannelOrder.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,8 @@ TEST(ChannelOrder, NeverKeepsLess) {
 }
 
 TEST(ChannelOrder, MovesAllColumnsOfAChannel) {
-  // Channel 0 is columns 0 and 4, channel 1 columns 1 and 5, channel 2 columns 2 and 8; the others stay.
+  // Channel 0 is columns 0 and 4, channel 1 columns 1 and 5, channel 2 columns 2 and 8; the others
+  // stay.
   ChannelReader reader = readerOf({{1}, {2}, {3}, {4}, {10}, {20}, {5}, {6}, {30}, {0}, {0}, {0}});
   reader.ofChannel = {{0, 4}, {1, 5}, {2, 8}};
   std::vector<ChannelReader> readers = {reader};

@@ -1,6 +1,6 @@
-//===- ErrorFeedbackTest.cpp - Rounding that makes up for its own errors ----------------*- C++ -*-===//
+//===- ErrorFeedbackTest.cpp - Rounding that makes up for its own errors ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/ErrorFeedback.h"
 
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ Matrix momentsOf(const std::vector<float> &vectors, int64_t size) {
   return h;
 }
 
-/// The optimal brain surgeon by definition, on the grids of `grids`: after each column the inverse of H over the columns that
-/// are left is computed anew.
+/// The optimal brain surgeon by definition, on the grids of `grids`: after each column the inverse
+/// of H over the columns that are left is computed anew.
 std::vector<int> codesByDefinition(const std::vector<float> &weights, int64_t columns, Matrix h,
                                    const PackedMatrix &grids, double damping) {
   double mean = 0;

@@ -1,6 +1,6 @@
-//===- LowRankTest.cpp - Two narrow factors against what can be reached at best -----------*- C++ -*-===//
+//===- LowRankTest.cpp - Two narrow factors against what can be reached at best -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/LowRank.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ Numbers randomNumbers(int64_t size, unsigned seed) {
   return numbers;
 }
 
-/// (w - left right) moment (w - left right)^T, over all rows; the identity where there is no moment.
+/// (w - left right) moment (w - left right)^T, over all rows; the identity where there is no
+/// moment.
 double lossOf(const Numbers &weights, const LowRankFactors &factors, int64_t rows, int64_t rank,
               const Numbers &moment) {
   const int64_t columns = static_cast<int64_t>(weights.size()) / rows;
@@ -78,7 +79,8 @@ TEST(LowRank, KnownSingularValues) {
 }
 
 TEST(LowRank, WhatIsReadDecides) {
-  // The inputs move along few directions: rank 2 loses nearly nothing there, though the weight has 6.
+  // The inputs move along few directions: rank 2 loses nearly nothing there, though the weight has
+  // 6.
   const int64_t rows = 6, columns = 8, rank = 2;
   const Numbers weights = randomNumbers(rows * columns, 3), x = randomNumbers(2 * columns, 4);
   Numbers moment(columns * columns);

@@ -1,6 +1,6 @@
-//===- MagnitudeMaskTest.cpp - Which numbers become zero -------------------------------*- C++ -*-===//
+//===- MagnitudeMaskTest.cpp - Which numbers become zero ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/MagnitudeMask.h"
 
 #include "llvm/ADT/bit.h"

@@ -1,6 +1,6 @@
-//===- PackedMatrixTest.cpp - Weights in few bits --------------------------------------*- C++ -*-===//
+//===- PackedMatrixTest.cpp - Weights in few bits -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/PackedMatrix.h"
 
 #include <gtest/gtest.h>

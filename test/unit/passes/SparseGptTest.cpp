@@ -1,6 +1,6 @@
-//===- SparseGptTest.cpp - Updates of weights against plain solutions ---------------------*- C++ -*-===//
+//===- SparseGptTest.cpp - Updates of weights against plain solutions ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/SparseGpt.h"
 
 #include "passes/compress/Cholesky.h"
@@ -144,7 +144,8 @@ TEST_F(UpdateTest, SharesOfTheCubicSchedule) {
             Numbers({0.8 * (1 - 27.0 / 64), 0.8 * (1 - 8.0 / 64), 0.8 * (1 - 1.0 / 64), 0.8}));
 }
 
-/// The costs of zeros by their definition: each number is left out by itself, and all others of the row are fitted anew.
+/// The costs of zeros by their definition: each number is left out by itself, and all others of the
+/// row are fitted anew.
 TEST_F(UpdateTest, StepsTakeWhatCostsLeast) {
   const int64_t rows = 4, columns = 10;
   const Numbers h = moment(columns), before = random(rows * columns);

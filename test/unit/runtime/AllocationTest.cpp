@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <new>
 
-// The operators of this whole test program: on the thread that asks for it, the Nth allocation from now fails.
+// The operators of this whole test program: on the thread that asks for it, the Nth allocation from
+// now fails.
 static thread_local int allocationsLeft = -1;
 
 static void *allocate(size_t bytes) {

@@ -1,4 +1,4 @@
-//===- BrokenNvrtc.cpp - A library with the functions of NVRTC, one of which fails -------------===//
+//===- BrokenNvrtc.cpp - A library with the functions of NVRTC, one of which fails ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DLC_BROKEN_NVRTC names the function that fails. For tests of how NVRTC is opened.

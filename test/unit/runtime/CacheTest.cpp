@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t kCapacity = 8;
 
-/// (x f32[T]) -> y f32[T], T in 1..8: x goes into a cache of 8 after what the runs before wrote; y sums it up to each.
+/// (x f32[T]) -> y f32[T], T in 1..8: x goes into a cache of 8 after what the runs before wrote; y
+/// sums it up to each.
 struct Cached : PackageBuilder {
   Expr t = symbol("T", 1, kCapacity);
 
@@ -279,7 +280,8 @@ TEST(Cache, AFlippedTableWithRightHashesDoesNotCrash) {
       rehash(damaged);
       dlc_module *module = nullptr;
       refused += dlc_module_load_memory(damaged.data(), damaged.size(), nullptr, &module) != DLC_OK;
-      // What passes may be another model. It is not run, as its code may start anywhere in the image.
+      // What passes may be another model. It is not run, as its code may start anywhere in the
+      // image.
       EXPECT_GE(dlc_module_cache_capacity(module), 0);
       dlc_module_free(module);
     }

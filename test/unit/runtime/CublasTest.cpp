@@ -15,7 +15,8 @@ using dlc::schema::Storage;
 using dlc::schema::Target;
 using B = PackageBuilder;
 
-// NVIDIA's own library needs no GPU for what describes a product: each number that dlc passes must mean something to it.
+// NVIDIA's own library needs no GPU for what describes a product: each number that dlc passes must
+// mean something to it.
 TEST(CublasOfNvidia, TakesWhatDlcPasses) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

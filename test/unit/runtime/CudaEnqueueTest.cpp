@@ -1,7 +1,8 @@
-//===- CudaEnqueueTest.cpp - Runs that nobody waits for, on an emulated GPU --------------------===//
+//===- CudaEnqueueTest.cpp - Runs that nobody waits for, on an emulated GPU -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the emulator is asked for runs as late as its order allows, so that a wait that is missing shows in the data.
+// What the emulator is asked for runs as late as its order allows, so that a wait that is missing
+// shows in the data.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Device.h"
 #include "test/unit/runtime/CudaRunner.h"

@@ -45,7 +45,8 @@ struct Outcome {
 
 class CudaFault : public Cuda {
 protected:
-  /// Loads the package, runs it on three shapes, one until its graph is replayed, two through a graph that they share, and frees all.
+  /// Loads the package, runs it on three shapes, one until its graph is replayed, two through a
+  /// graph that they share, and frees all.
   Outcome use(const std::vector<uint8_t> &file) {
     if (isInLine)
       return useInLine(file);
@@ -180,8 +181,8 @@ TEST_F(CudaFault, AnywhereInRunsThatAreEnqueued) {
 }
 
 TEST_F(CudaFault, OutOfMemorySaysHowMuch) {
-  // The first allocation is of the prepared weights, the second of those that the init program alone reads, the third of the
-  // activations.
+  // The first allocation is of the prepared weights, the second of those that the init program
+  // alone reads, the third of the activations.
   for (auto [nth, what] : {std::pair(0, "the weights need 64 bytes; "),
                            {1, "the weights need 256 bytes; "},
                            {2, "the activations need 192 bytes; "}}) {

@@ -1,4 +1,4 @@
-//===- CudaMessageTest.cpp - What is said where a call of the driver or of NVRTC fails ---------===//
+//===- CudaMessageTest.cpp - What is said where a call of the driver or of NVRTC fails --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Device.h"
@@ -70,7 +70,8 @@ protected:
     return use(cudaPackage(), chosen);
   }
 
-  /// "CUDA device 0: cannot WHAT: CUDA_ERROR_OUT_OF_MEMORY (...)" is said where `member` has no memory.
+  /// "CUDA device 0: cannot WHAT: CUDA_ERROR_OUT_OF_MEMORY (...)" is said where `member` has no
+  /// memory.
   template <class... Args>
   void cannot(const std::string &what, Result (*Driver::*member)(Args...),
               dlc_context_options chosen = options("cuda")) {

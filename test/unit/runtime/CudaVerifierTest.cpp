@@ -1,4 +1,4 @@
-//===- CudaVerifierTest.cpp - Each fault of a CUDA program is found and named ------------------===//
+//===- CudaVerifierTest.cpp - Each fault of a CUDA program is found and named -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/PackageBuilder.h"

@@ -318,7 +318,8 @@ TEST_F(DeviceMemory, WhatFailsIsNamed) {
   };
   cannot("ask about a pointer", x, y);
   driver->pointerGetAttribute = ask;
-  // The copies of arrays that kernels cannot use: the input's, then, after the package's own copy, the output's.
+  // The copies of arrays that kernels cannot use: the input's, then, after the package's own copy,
+  // the output's.
   static int copies;
   static decltype(Driver::memcpyDtoDAsync) copy;
   copy = driver->memcpyDtoDAsync;

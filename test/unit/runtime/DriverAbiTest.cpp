@@ -168,8 +168,8 @@ struct SameSignature<R(A...), S(T...)>
     : std::bool_constant<(sizeof...(A) == sizeof...(T)) && std::is_same_v<Passed<R>, Passed<S>> &&
                          std::is_same_v<void(Passed<A>...), void(Passed<T>...)>> {};
 
-// cuda.h names a function by a macro that expands to the exported symbol, so the symbol itself is declared,
-// but for those whose newest version is another than the one that dlc uses.
+// cuda.h names a function by a macro that expands to the exported symbol, so the symbol itself is
+// declared, but for those whose newest version is another than the one that dlc uses.
 #undef cuEventElapsedTime
 namespace {
 using namespace dlc::cuda;

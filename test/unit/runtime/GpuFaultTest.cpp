@@ -52,7 +52,7 @@ using Outcome = std::pair<dlc_status, std::string>;
 
 } // namespace
 
-//===- The compiler -----------------------------------------------------------------------------===//
+//===- The compiler ---------------------------------------------------------------------------===//
 
 TEST_F(GpuFault, TheFileBesideNvrtcIsMissing) {
   const Nvrtc *nvrtc = *Nvrtc::open(0);
@@ -99,7 +99,7 @@ TEST_F(GpuFault, TextThatDoesNotCompileSaysHowToGoOn) {
   expectWell();
 }
 
-//===- The device -------------------------------------------------------------------------------===//
+//===- The device -----------------------------------------------------------------------------===//
 
 TEST_F(GpuFault, AnotherProcessHasTheDeviceForItself) {
   {
@@ -113,8 +113,8 @@ TEST_F(GpuFault, AnotherProcessHasTheDeviceForItself) {
 }
 
 TEST_F(GpuFault, MemoryThatAnotherProcessTookIsThereAgain) {
-  // The first allocation that a second shape needs fails; the context goes on with the shapes that fit, and with all
-  // of them once there is memory.
+  // The first allocation that a second shape needs fails; the context goes on with the shapes that
+  // fit, and with all of them once there is memory.
   ModulePtr module = load(cudaPackage().file());
   ContextPtr context = open(module.get(), options("cuda"));
   expectRight(context.get(), 2);
@@ -128,7 +128,8 @@ TEST_F(GpuFault, MemoryThatAnotherProcessTookIsThereAgain) {
   expectRight(context.get(), 2);
 }
 
-/// y = x * (i mod 4 + 2), and more where the counters are not zero: a kernel that leaves them so shows what it finds.
+/// y = x * (i mod 4 + 2), and more where the counters are not zero: a kernel that leaves them so
+/// shows what it finds.
 static PackageBuilder exchangePackage() {
   using namespace dlc::schema;
   using B = PackageBuilder;
@@ -177,7 +178,8 @@ TEST_F(GpuFault, CountersOfBlocksAreZeroAtFirstAndAfterAFailure) {
   ContextPtr context = open(module.get(), options("cuda")),
              other = open(module.get(), options("cuda"));
   expectRight(context.get(), 3);
-  // A launch leaves them zero; this one does not, and nobody clears them for it, in a replayed graph neither.
+  // A launch leaves them zero; this one does not, and nobody clears them for it, in a replayed
+  // graph neither.
   for (int i = 0; i < 3; ++i) {
     std::vector<float> y;
     EXPECT_EQ(runScale(context.get(), 3, &y), DLC_OK);
@@ -270,8 +272,8 @@ static std::string inChild(const std::function<std::string()> &body) {
   return text;
 }
 
-/// Runs `runs` times with a timeout, the last time on a GPU that does not end; what is said, and how many calls that could wait
-/// for it were made from then on.
+/// Runs `runs` times with a timeout, the last time on a GPU that does not end; what is said, and
+/// how many calls that could wait for it were made from then on.
 static std::string hangInRun(int runs) {
   static int waits;
   ModulePtr module = load(cudaPackage().file());
@@ -381,7 +383,7 @@ TEST_F(GpuFault, AfterAFork) {
   expectRight(context.get(), 2); // the parent goes on
 }
 
-//===- The cache --------------------------------------------------------------------------------===//
+//===- The cache ------------------------------------------------------------------------------===//
 
 TEST_F(GpuFault, TheCacheGoesWhileItIsUsed) {
   TemporaryFolder folder;

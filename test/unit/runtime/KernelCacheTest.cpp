@@ -217,7 +217,8 @@ TEST(KernelCache, TheEnvironmentMovesIt) {
 
 TEST(KernelCache, ProcessesAndThreadsAtOnce) {
   TemporaryFolder folder;
-  // Entries are large enough that a writer is interrupted, and each is of one letter: a mixture shows.
+  // Entries are large enough that a writer is interrupted, and each is of one letter: a mixture
+  // shows.
   auto work = [&](int seed) {
     KernelCache cache(folder.path(), 40 << 16);
     for (int round = 0; round < 60; ++round) {

@@ -209,7 +209,8 @@ void dlc::test::rehash(std::vector<uint8_t> &file) {
 
 namespace {
 
-/// Gives each segment of bytes its place in the file. Places that a test has set (offset not 0) stay.
+/// Gives each segment of bytes its place in the file. Places that a test has set (offset not 0)
+/// stay.
 struct Placement {
   uint64_t end;
   std::vector<std::pair<uint64_t, const std::vector<uint8_t> *>> blobs;

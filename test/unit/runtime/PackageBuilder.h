@@ -1,8 +1,9 @@
 //===- PackageBuilder.h - Small packages made by hand, without the compiler -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runtime's tests need packages of every kind, wrong ones above all. CPU kernels are functions of the
-// test program: the code image holds jumps to them, so kernels are ordinary C++ that sanitizers see.
+// The runtime's tests need packages of every kind, wrong ones above all. CPU kernels are functions
+// of the test program: the code image holds jumps to them, so kernels are ordinary C++ that
+// sanitizers see.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_UNIT_RUNTIME_PACKAGEBUILDER_H
 #define DLC_TEST_UNIT_RUNTIME_PACKAGEBUILDER_H

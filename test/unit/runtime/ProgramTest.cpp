@@ -67,7 +67,8 @@ static PackageBuilder initPackage() {
   return package;
 }
 
-/// y = x * p * scale, p = (w + 1) + (v + 1) + scale: the init program alone uses w, v and the sums before p.
+/// y = x * p * scale, p = (w + 1) + (v + 1) + scale: the init program alone uses w, v and the sums
+/// before p.
 static PackageBuilder temporaryPackage(int64_t elements) {
   PackageBuilder package;
   Expr n = package.constant(elements);

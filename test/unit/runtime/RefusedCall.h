@@ -1,8 +1,8 @@
 //===- RefusedCall.h - A system call that fails, in a process of its own ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that runs out, a file that cannot be mapped, a policy against executable memory: a child process forbids
-// itself one system call (seccomp) and reports what was said.
+// Memory that runs out, a file that cannot be mapped, a policy against executable memory: a child
+// process forbids itself one system call (seccomp) and reports what was said.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_UNIT_RUNTIME_REFUSEDCALL_H
 #define DLC_TEST_UNIT_RUNTIME_REFUSEDCALL_H

@@ -1,4 +1,4 @@
-//===- ResidenceTest.cpp - Columns that the blocks of a launch keep ----------------------------===//
+//===- ResidenceTest.cpp - Columns that the blocks of a launch keep ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/schema/Residence.h"

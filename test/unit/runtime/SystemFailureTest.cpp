@@ -44,8 +44,8 @@ void run(const std::vector<uint8_t> &file, bool checked, size_t misalignment = 0
 
 Refusal noMapping(uint32_t bytes) { return {SYS_mmap, 1, bytes, ENOMEM}; }
 
-/// A copy of x[4,4] to y; beside it a persistent buffer of 3136 bytes, another one of 3072 that the init program alone uses,
-/// and a launch with 1000 bytes of scratch.
+/// A copy of x[4,4] to y; beside it a persistent buffer of 3136 bytes, another one of 3072 that the
+/// init program alone uses, and a launch with 1000 bytes of scratch.
 PackageBuilder roomyPackage() {
   PackageBuilder package;
   Expr four = package.constant(4), rows = package.constant(49), one = package.constant(1);

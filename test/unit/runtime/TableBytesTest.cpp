@@ -1,4 +1,4 @@
-//===- TableBytesTest.cpp - Faults that a writer of tables cannot make, put into the bytes -----===//
+//===- TableBytesTest.cpp - Faults that a writer of tables cannot make, put into the bytes ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/PackageBuilder.h"

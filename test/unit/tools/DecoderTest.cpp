@@ -1,6 +1,6 @@
-//===- DecoderTest.cpp - Which token follows the scores of all ---------------------------*- C++ -*-===//
+//===- DecoderTest.cpp - Which token follows the scores of all ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Decoder.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "tools/driver/cli/ExitCode.h"
@@ -45,7 +45,8 @@ std::vector<double> softmax(const std::vector<double> &logits, double temperatur
   return out;
 }
 
-/// Many draws have the frequencies of `expected`: each within five standard deviations, and none where it is 0.
+/// Many draws have the frequencies of `expected`: each within five standard deviations, and none
+/// where it is 0.
 void expectFrequencies(const std::vector<double> &logits, const Sampling &sampling,
                        const std::vector<double> &expected) {
   constexpr uint64_t kDraws = 100000;
@@ -138,7 +139,8 @@ TEST(Decoder, EqualSeedsDrawEqualTokens) {
 }
 
 TEST(Decoder, ThePythonPackageDrawsTheSame) {
-  // What `_choose` of runtime/python/dlc/generation.py gives; test/python/generation.py expects the same numbers.
+  // What `_choose` of runtime/python/dlc/generation.py gives; test/python/generation.py expects the
+  // same numbers.
   EXPECT_EQ(draw(kLogits, sampled(1.5, 6, 0.95, 7), 24),
             std::vector<int64_t>(
                 {5, 5, 0, 1, 1, 5, 1, 5, 5, 1, 5, 4, 0, 0, 0, 1, 0, 5, 1, 3, 1, 5, 5, 1}));
@@ -149,7 +151,8 @@ TEST(Decoder, ThePythonPackageDrawsTheSame) {
 
 namespace {
 
-/// (ids i64[1,T]) -> (logits f32[1,T,3]): token t is followed by t + 1, and 2 by NaN; a cache of 4 positions.
+/// (ids i64[1,T]) -> (logits f32[1,T,3]): token t is followed by t + 1, and 2 by NaN; a cache of 4
+/// positions.
 std::string writeDecoder(const std::string &folder) {
   using namespace dlc::schema;
   PackageBuilder p;

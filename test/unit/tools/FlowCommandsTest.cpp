@@ -1,6 +1,6 @@
-//===- FlowCommandsTest.cpp - Commands on models that are cut into segments --------------*- C++ -*-===//
+//===- FlowCommandsTest.cpp - Commands on models that are cut into segments ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpzFile.h"
 #include "runtime/core/package/Module.h"
 #include "test/unit/runtime/flow/FlowPackage.h"

@@ -1,6 +1,6 @@
-//===- KernelProfileTest.cpp - What dlc bench tells of a GPU of known speed --------------*- C++ -*-===//
+//===- KernelProfileTest.cpp - What dlc bench tells of a GPU of known speed ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "tools/driver/cli/CommandLine.h"

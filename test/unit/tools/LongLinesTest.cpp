@@ -1,6 +1,6 @@
-//===- LongLinesTest.cpp - What is shown of lines that nobody reads to their end --------*- C++ -*-===//
+//===- LongLinesTest.cpp - What is shown of lines that nobody reads to their end ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/LongLines.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-//===- ProductStatisticsTest.cpp - Moments of what products read, against plain loops -----*- C++ -*-===//
+//===- ProductStatisticsTest.cpp - Moments of what products read, against plain loops ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/ProductStatistics.h"
 
 #include "frontend/arrays/NpzFile.h"

@@ -1,6 +1,6 @@
-//===- RangeEstimatorTest.cpp - Ranges that 8 bits hold, by each method ------------------*- C++ -*-===//
+//===- RangeEstimatorTest.cpp - Ranges that 8 bits hold, by each method -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/RangeEstimator.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- RefitTest.cpp - dlc refit of weights that share their bytes ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/PackageBuilder.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Compiler.h"

@@ -1,6 +1,6 @@
-//===- SampleFeedTest.cpp - Data sets against what models take ---------------------------*- C++ -*-===//
+//===- SampleFeedTest.cpp - Data sets against what models take ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/SampleFeed.h"
 #include "frontend/arrays/NpzFile.h"
 #include "test/unit/runtime/PackageBuilder.h"
@@ -62,7 +62,8 @@ protected:
     return modules.back().get();
   }
 
-  /// The feed of the arrays does not fit the package, and the error is `message`, where FILE stands for the path.
+  /// The feed of the arrays does not fit the package, and the error is `message`, where FILE stands
+  /// for the path.
   void refused(const PackageBuilder &package, std::string message, int expected = kUsage) {
     write();
     for (size_t at; (at = message.find("FILE")) != std::string::npos;)

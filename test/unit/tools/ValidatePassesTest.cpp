@@ -1,6 +1,6 @@
-//===- ValidatePassesTest.cpp - --validate-passes finds planted faults by name ---------*- C++ -*-===//
+//===- ValidatePassesTest.cpp - --validate-passes finds planted faults by name ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/ValidatePasses.h"
 
 #include "ir/dl/DLOps.h"
@@ -212,7 +212,8 @@ TEST_F(ValidatePasses, FractionsTellWhatIntegersDoNot) {
                      "1.665900826E+00 before, 7.094453573E-01 after");
 }
 
-/// relu(x) for NaN is NaN; 0 * x + relu(x) is too, but for infinities it is not: only special values tell.
+/// relu(x) for NaN is NaN; 0 * x + relu(x) is too, but for infinities it is not: only special
+/// values tell.
 TEST_F(ValidatePasses, SpecialValuesTellWhatNumbersDoNot) {
   std::string finding = findingWith("drops-infinities", [](func::FuncOp function) {
     function.walk([](dl::ReluOp relu) {
@@ -251,7 +252,7 @@ TEST_F(ValidatePasses, EachTargetIsHeldAgainstItself) {
   EXPECT_EQ(validator.getFinding(), "");
 }
 
-//===- Faults in fusions --------------------------------------------------------------------------===//
+//===- Faults in fusions ----------------------------------------------------------------------===//
 
 /// On cuda: a convolution with its pooling, a product that is stored with its activation, and a
 /// state that is read and then updated in place.

@@ -1,6 +1,6 @@
-//===- BiasCorrection.cpp - The mean of what 8 bits change, taken back -----------------*- C++ -*-===//
+//===- BiasCorrection.cpp - The mean of what 8 bits change, taken back --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/BiasCorrection.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -19,8 +19,8 @@ using namespace mlir;
 
 namespace dlc {
 
-/// The dim of the result that is the weight's own, one number of the bias for each index; -1 where these
-/// are several.
+/// The dim of the result that is the weight's own, one number of the bias for each index; -1 where
+/// these are several.
 static int64_t channelDimOf(const QuantizableProduct &product) {
   int64_t channels = -1;
   for (int64_t at : product.weightDims) {

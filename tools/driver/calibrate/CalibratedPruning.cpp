@@ -1,6 +1,6 @@
-//===- CalibratedPruning.cpp - Zeros chosen by what the layers read ----------------------*- C++ -*-===//
+//===- CalibratedPruning.cpp - Zeros chosen by what the layers read -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/CalibratedPruning.h"
 
 #include "passes/compress/prune/SparseGpt.h"
@@ -42,7 +42,8 @@ private:
 
 } // namespace
 
-/// The shares of zeros at which a layer's sensitivity is measured; no layer gets more than the last one.
+/// The shares of zeros at which a layer's sensitivity is measured; no layer gets more than the last
+/// one.
 static constexpr std::array kShares = {0.2,  0.4, 0.5,   0.6,  0.7,  0.75, 0.8,
                                        0.85, 0.9, 0.925, 0.95, 0.97, 0.985};
 
@@ -156,7 +157,8 @@ SparseGptOptions CalibratedPruning::sparseGptOptions(double share) const {
   return method;
 }
 
-/// The error that zeros in the weight make in the output of its layer, as a part of the squares of that output.
+/// The error that zeros in the weight make in the output of its layer, as a part of the squares of
+/// that output.
 SensitivityCurve CalibratedPruning::sensitivityOf(const ChosenWeight &weight,
                                                   ArrayRef<LayerMatrix> matrices) {
   const LayerShift shift = shiftOf(*weight.weight, model);
@@ -184,7 +186,8 @@ SensitivityCurve CalibratedPruning::sensitivityOf(const ChosenWeight &weight,
   return curve;
 }
 
-/// Finds the share of zeros of each weight by what it costs its own layer, on what the whole model gives.
+/// Finds the share of zeros of each weight by what it costs its own layer, on what the whole model
+/// gives.
 int CalibratedPruning::allocate(ArrayRef<const PrunableWeight *> weights) {
   std::vector<std::vector<LayerMatrix>> matrices;
   if (int code = measureLayers(model, plain, weights, options.calibration, matrices))

@@ -1,4 +1,4 @@
-//===- CalibratedPruning.h - Zeros chosen by what the layers read ------------------------*- C++ -*-===//
+//===- CalibratedPruning.h - Zeros chosen by what the layers read -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H
 #define DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H

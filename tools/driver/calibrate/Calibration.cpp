@@ -1,6 +1,6 @@
-//===- Calibration.cpp - The ranges of activations on a user's data --------------------*- C++ -*-===//
+//===- Calibration.cpp - The ranges of activations on a user's data -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/Calibration.h"
 
 #include "ir/analysis/SourcePlaces.h"

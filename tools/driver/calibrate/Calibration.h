@@ -1,6 +1,6 @@
-//===- Calibration.h - The ranges of activations on a user's data ----------------------*- C++ -*-===//
+//===- Calibration.h - The ranges of activations on a user's data -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_CALIBRATION_H
 #define DLC_TOOLS_DRIVER_CALIBRATION_H
 

@@ -1,6 +1,6 @@
-//===- CpuProgram.cpp - A model that the compiler itself runs --------------------------*- C++ -*-===//
+//===- CpuProgram.cpp - A model that the compiler itself runs -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/CpuProgram.h"
 
 #include "codegen/Passes.h"

@@ -1,4 +1,4 @@
-//===- CpuProgram.h - A model that the compiler itself runs ----------------------------*- C++ -*-===//
+//===- CpuProgram.h - A model that the compiler itself runs -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_CPUPROGRAM_H
 #define DLC_TOOLS_DRIVER_CPUPROGRAM_H
@@ -21,7 +21,8 @@ namespace dlc {
 mlir::FailureOr<std::string> compileCpuProgram(mlir::ModuleOp module, PipelineOptions options = {},
                                                codegen::ReadPacked readPacked = readPackedWeight);
 
-/// Such a package in memory, run batch by batch. Problems are reported; the ExitCode says which kind.
+/// Such a package in memory, run batch by batch. Problems are reported; the ExitCode says which
+/// kind.
 class CpuProgram {
 public:
   CpuProgram() = default;

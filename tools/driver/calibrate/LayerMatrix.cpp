@@ -1,6 +1,6 @@
-//===- LayerMatrix.cpp - The weights of a layer beside what they are multiplied with -----*- C++ -*-===//
+//===- LayerMatrix.cpp - The weights of a layer beside what they are multiplied with ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/LayerMatrix.h"
 
 #include "ir/dl/DLOps.h"

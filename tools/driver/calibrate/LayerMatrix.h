@@ -1,4 +1,4 @@
-//===- LayerMatrix.h - The weights of a layer beside what they are multiplied with -------*- C++ -*-===//
+//===- LayerMatrix.h - The weights of a layer beside what they are multiplied with --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_LAYERMATRIX_H
 #define DLC_TOOLS_DRIVER_LAYERMATRIX_H

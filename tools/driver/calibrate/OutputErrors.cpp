@@ -1,6 +1,6 @@
-//===- OutputErrors.cpp - How far all outputs of a model lie off, over a data set ------*- C++ -*-===//
+//===- OutputErrors.cpp - How far all outputs of a model lie off, over a data set ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/OutputErrors.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
-//===- OutputErrors.h - How far all outputs of a model lie off, over a data set --------*- C++ -*-===//
+//===- OutputErrors.h - How far all outputs of a model lie off, over a data set -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_OUTPUTERRORS_H
 #define DLC_TOOLS_DRIVER_OUTPUTERRORS_H
 

@@ -1,6 +1,6 @@
-//===- PhaseErrors.cpp - What the passes before precision do to outputs, on data -------*- C++ -*-===//
+//===- PhaseErrors.cpp - What the passes before precision do to outputs, on data ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/PhaseErrors.h"
 
 #include "tools/driver/cli/Output.h"

@@ -1,6 +1,6 @@
-//===- PhaseErrors.h - What the passes before precision do to outputs, on data ---------*- C++ -*-===//
+//===- PhaseErrors.h - What the passes before precision do to outputs, on data ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_PHASEERRORS_H
 #define DLC_TOOLS_DRIVER_PHASEERRORS_H
 

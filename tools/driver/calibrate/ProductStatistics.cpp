@@ -1,6 +1,6 @@
-//===- ProductStatistics.cpp - What the products of a model read, on a user's data -------*- C++ -*-===//
+//===- ProductStatistics.cpp - What the products of a model read, on a user's data --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/ProductStatistics.h"
 
 #include "ir/analysis/SourcePlaces.h"

@@ -1,6 +1,6 @@
-//===- QuantizationGrids.cpp - The grids that --quantize and dlc quantize are asked for -*- C++ -*-===//
+//===- QuantizationGrids.cpp - The grids that --quantize and dlc quantize are asked for -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/QuantizationGrids.h"
 
 #include "tools/driver/cli/Output.h"

@@ -1,4 +1,4 @@
-//===- QuantizationGrids.h - The grids that --quantize and dlc quantize are asked for --*- C++ -*-===//
+//===- QuantizationGrids.h - The grids that --quantize and dlc quantize are asked for ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_QUANTIZATIONGRIDS_H
 #define DLC_TOOLS_DRIVER_QUANTIZATIONGRIDS_H
@@ -9,7 +9,8 @@
 
 namespace dlc {
 
-/// Whether the scheme has such grids; an ExitCode, reported unless it is kOk. `option` names the scheme: "--quantize".
+/// Whether the scheme has such grids; an ExitCode, reported unless it is kOk. `option` names the
+/// scheme: "--quantize".
 int checkGrids(const std::string &scheme, const GridOptions &grids, const std::string &option);
 
 /// How w8 and w4 write weights: by default w8 has symmetric grids, one for each row, and w4 has
@@ -20,7 +21,8 @@ bool hasSymmetricActivations(const GridOptions &grids);
 /// Whether the weights of a product share one scale.
 bool hasPerTensorWeights(const GridOptions &grids);
 
-/// The options that ask for these grids, each after a space; empty for those that the scheme has anyway.
+/// The options that ask for these grids, each after a space; empty for those that the scheme has
+/// anyway.
 std::string textOf(const GridOptions &grids);
 
 /// The passes that make such numbers, where the driver runs them itself.

@@ -1,6 +1,6 @@
-//===- Smoothing.cpp - Large channels of activations, made smaller for 8 bits ----------*- C++ -*-===//
+//===- Smoothing.cpp - Large channels of activations, made smaller for 8 bits -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/Smoothing.h"
 
 #include "ir/analysis/SourcePlaces.h"
@@ -90,8 +90,8 @@ static Value largestAlong(Value x, int64_t dim, dl::Builder &builder) {
                                   builder.getBoolAttr(false));
 }
 
-/// For each of `reads` the largest magnitudes of the activation's channels on the data, then those of
-/// the weights'.
+/// For each of `reads` the largest magnitudes of the activation's channels on the data, then those
+/// of the weights'.
 int Smoothing::measure(std::vector<std::vector<double>> &largest) {
   IRMapping mapping;
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone(mapping));

@@ -1,6 +1,6 @@
-//===- TappedRun.cpp - A copy of a model with more results, run on a user's data -------*- C++ -*-===//
+//===- TappedRun.cpp - A copy of a model with more results, run on a user's data ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/TappedRun.h"
 
 #include "passes/Pipelines.h"

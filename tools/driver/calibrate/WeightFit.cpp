@@ -1,6 +1,6 @@
-//===- WeightFit.cpp - Weights of a model in few bits ----------------------------------*- C++ -*-===//
+//===- WeightFit.cpp - Weights of a model in few bits -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/WeightFit.h"
 
 #include "ir/analysis/SourcePlaces.h"

@@ -1,4 +1,4 @@
-//===- WeightFit.h - Weights of a model in few bits ------------------------------------*- C++ -*-===//
+//===- WeightFit.h - Weights of a model in few bits ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_WEIGHTFIT_H
 #define DLC_TOOLS_DRIVER_WEIGHTFIT_H
@@ -21,8 +21,8 @@ struct FittedWeight {
   int64_t rows, columns;
   unsigned bits;
   std::string whyKept; // empty where it is stored in few bits
-  /// In dB, how far the squares of the weights lie above those of their errors, and of what the products of the data
-  /// give (nullopt without data).
+  /// In dB, how far the squares of the weights lie above those of their errors, and of what the
+  /// products of the data give (nullopt without data).
   double signalToNoise = 0;
   std::optional<double> ofOutputs = {};
   std::vector<TargetGain> gains = {};

@@ -1,6 +1,6 @@
-//===- WeightFitReport.cpp - What became of the weights of a model ---------------------*- C++ -*-===//
+//===- WeightFitReport.cpp - What became of the weights of a model ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/QuantizationGrids.h"
 #include "tools/driver/calibrate/WeightFit.h"
 #include "tools/driver/compress/QuantizationChoice.h"

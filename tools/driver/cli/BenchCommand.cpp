@@ -1,6 +1,6 @@
-//===- BenchCommand.cpp - dlc bench: how fast a compiled model runs --------------------*- C++ -*-===//
+//===- BenchCommand.cpp - dlc bench: how fast a compiled model runs -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/Json.h"
@@ -101,7 +101,7 @@ static int measure(Session &session, const BenchOptions &options, Report &report
   return kOk;
 }
 
-//===- Text and JSON ------------------------------------------------------------------------------===//
+//===- Text and JSON --------------------------------------------------------------------------===//
 
 static std::string asText(const Report &report, bool wide) {
   const Summary &s = report.summary;

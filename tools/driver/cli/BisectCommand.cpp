@@ -1,6 +1,6 @@
-//===- BisectCommand.cpp - dlc bisect: which layers need f32 ---------------------------*- C++ -*-===//
+//===- BisectCommand.cpp - dlc bisect: which layers need f32 ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/measure/ErrorMetric.h"
 

@@ -1,6 +1,6 @@
-//===- CheckCommand.cpp - dlc check: all errors of a model -----------------------------*- C++ -*-===//
+//===- CheckCommand.cpp - dlc check: all errors of a model --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
-//===- CommandLine.cpp - dlc's subcommands ---------------------------------------------*- C++ -*-===//
+//===- CommandLine.cpp - dlc's subcommands ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include "frontend/Spelling.h"
@@ -179,7 +179,8 @@ CLI::Validator dlc::checkOneOf(const std::vector<std::string> &values) {
   return {check, "{" + list + "}"};
 }
 
-/// Refuses what is no number, or none that fits, in our words: CLI11 tells alone that it could not convert it.
+/// Refuses what is no number, or none that fits, in our words: CLI11 tells alone that it could not
+/// convert it.
 static void checkNumbers(CLI::App &command) {
   auto got = [](const std::string &text) { return ", got '" + text + "'"; };
   auto isWhole = [got](const std::string &text) {

@@ -1,4 +1,4 @@
-//===- CommandLine.h - dlc's subcommands -----------------------------------------------*- C++ -*-===//
+//===- CommandLine.h - dlc's subcommands --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_COMMANDLINE_H
 #define DLC_TOOLS_DRIVER_COMMANDLINE_H
@@ -16,13 +16,15 @@ class Validator;
 
 namespace dlc {
 
-/// Parses the arguments, runs the subcommand that they name and returns what the process exits with.
+/// Parses the arguments, runs the subcommand that they name and returns what the process exits
+/// with.
 int runCommandLine(int argc, char **argv, const Compiler &compiler);
 
 /// What a subcommand has been parsed to: runs it, returns an ExitCode.
 using Action = std::function<int()>;
 
-/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is or the text is no number.
+/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is or
+/// the text is no number.
 std::string checkPositive(const std::string &text);
 std::string checkNotNegative(const std::string &text);
 /// Takes a number from `from` to `to`, which --help shows.
@@ -34,7 +36,8 @@ CLI::Validator checkOneOf(const std::vector<std::string> &values);
 void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
                     std::vector<std::string> &states);
 
-/// Declares the options of subcommands that write numbers in few bits; `option` is the one that names the scheme.
+/// Declares the options of subcommands that write numbers in few bits; `option` is the one that
+/// names the scheme.
 void addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
                             const std::string &option);
 

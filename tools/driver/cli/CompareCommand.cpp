@@ -1,6 +1,6 @@
-//===- CompareCommand.cpp - dlc compare: two packages on the same data ------------------*- C++ -*-===//
+//===- CompareCommand.cpp - dlc compare: two packages on the same data --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/measure/LayerComparison.h"
 

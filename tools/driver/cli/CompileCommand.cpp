@@ -1,6 +1,6 @@
-//===- CompileCommand.cpp - dlc compile: a model to model.bin --------------------------*- C++ -*-===//
+//===- CompileCommand.cpp - dlc compile: a model to model.bin -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/measure/ErrorMetric.h"
 #include "tools/driver/measure/RangeEstimator.h"

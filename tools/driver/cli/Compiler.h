@@ -1,9 +1,9 @@
-//===- Compiler.h - What the command line asks of the compiler -------------------------*- C++ -*-===//
+//===- Compiler.h - What the command line asks of the compiler ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The seam between `dlc`, which starts in milliseconds because it links no MLIR, and the compiler: `dlc` starts
-// `dlc-compile` beside it, while dlc-compile and dlc-static have the compiler in them.
-//===----------------------------------------------------------------------------------------------===//
+// The seam between `dlc`, which starts in milliseconds because it links no MLIR, and the compiler:
+// `dlc` starts `dlc-compile` beside it, while dlc-compile and dlc-static have the compiler in them.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_COMPILER_H
 #define DLC_TOOLS_DRIVER_COMPILER_H
 
@@ -29,7 +29,8 @@ struct CalibrationOptions {
   int64_t batch = 16;         // samples that are run at once, at most
 };
 
-/// The grids of numbers in few bits; empty, or 0, where the scheme's own is wanted (QuantizationGrids.h).
+/// The grids of numbers in few bits; empty, or 0, where the scheme's own is wanted
+/// (QuantizationGrids.h).
 struct GridOptions {
   std::string activation;  // of int8 and dynamic: asymmetric or symmetric
   std::string weight;      // of w8 and w4: asymmetric or symmetric
@@ -81,8 +82,8 @@ struct CompileOptions : QuantizationOptions {
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
   std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
-  // none; block: weights without their blocks of zeros, where cpu is faster so; 2:4: two of each four
-  // of their numbers, where cuda is.
+  // none; block: weights without their blocks of zeros, where cpu is faster so; 2:4: two of each
+  // four of their numbers, where cuda is.
   std::string sparse = "none";
   bool noRefit =
       false; // int8, dynamic: the file holds bytes, and not the weights that they come from

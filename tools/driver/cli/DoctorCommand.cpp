@@ -1,6 +1,6 @@
-//===- DoctorCommand.cpp - dlc doctor: what this machine can run -----------------------*- C++ -*-===//
+//===- DoctorCommand.cpp - dlc doctor: what this machine can run --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "runtime/core/Text.h"
 #include "runtime/cpu/Isa.h"
 #include "runtime/cuda/driver/Device.h"

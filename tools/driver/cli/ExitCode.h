@@ -1,11 +1,12 @@
-//===- ExitCode.h - What dlc's tools exit with -----------------------------------------*- C++ -*-===//
+//===- ExitCode.h - What dlc's tools exit with --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_EXITCODE_H
 #define DLC_TOOLS_DRIVER_EXITCODE_H
 
 namespace dlc {
 
-/// The same numbers as dlc_status where both know a case. A signal ends the process by that signal (a shell shows 130, 143).
+/// The same numbers as dlc_status where both know a case. A signal ends the process by that signal
+/// (a shell shows 130, 143).
 enum ExitCode : int {
   kOk = 0,
   kModelError = 1,

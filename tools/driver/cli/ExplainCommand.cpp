@@ -1,6 +1,6 @@
-//===- ExplainCommand.cpp - dlc explain: why a compiled model runs as it does ----------*- C++ -*-===//
+//===- ExplainCommand.cpp - dlc explain: why a compiled model runs as it does -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "runtime/core/Text.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"

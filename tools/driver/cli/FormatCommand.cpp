@@ -1,6 +1,6 @@
-//===- FormatCommand.cpp - dlc fmt: the canonical layout of models ---------------------*- C++ -*-===//
+//===- FormatCommand.cpp - dlc fmt: the canonical layout of models ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
-//===- GenerateCommand.cpp - dlc generate: the text that follows a prompt --------------*- C++ -*-===//
+//===- GenerateCommand.cpp - dlc generate: the text that follows a prompt -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Decoder.h"
@@ -126,7 +126,8 @@ static int readStops(const GenerateOptions &options, const text::Tokenizer *toke
                   (tokenizer ? ", or a token of '" + options.tokenizer + "', as in </s>" : ""));
 }
 
-/// An ExitCode, reported unless it is kOk: the prompt, and what shall follow it, fit into the model.
+/// An ExitCode, reported unless it is kOk: the prompt, and what shall follow it, fit into the
+/// model.
 static int checkRequest(const Decoder &decoder, const GenerateOptions &options,
                         const std::vector<int64_t> &prompt, int64_t &count) {
   std::string option = options.tokens.empty() ? "--prompt" : "--tokens";

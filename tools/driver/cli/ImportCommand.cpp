@@ -1,6 +1,6 @@
-//===- ImportCommand.cpp - dlc import: foreign models as text ---------------------------*- C++ -*-===//
+//===- ImportCommand.cpp - dlc import: foreign models as text -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

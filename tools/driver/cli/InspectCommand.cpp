@@ -1,6 +1,6 @@
-//===- InspectCommand.cpp - dlc inspect: what is in a compiled model -------------------*- C++ -*-===//
+//===- InspectCommand.cpp - dlc inspect: what is in a compiled model ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/bind/Arena.h"
@@ -181,7 +181,8 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
   return facts;
 }
 
-/// Sum of the sizes of the program's buffers of one storage: a number, or where shapes are open "N*4096 + 40".
+/// Sum of the sizes of the program's buffers of one storage: a number, or where shapes are open
+/// "N*4096 + 40".
 static std::string sizeOf(const rt::Module &module, const schema::Program &program,
                           schema::Storage storage) {
   int64_t constant = 0;
@@ -328,7 +329,8 @@ static std::string describe(const rt::Module &module) {
   return out;
 }
 
-/// Of each CUDA source, what the cache of compiled kernels and the ledger of verified ones know it by.
+/// Of each CUDA source, what the cache of compiled kernels and the ledger of verified ones know it
+/// by.
 static std::vector<std::string> identitiesOf(const rt::Module &module,
                                              const schema::Program &program) {
   std::vector<std::string> identities;

@@ -1,6 +1,6 @@
-//===- ListCommand.cpp - dlc list: what models may be written with ---------------------*- C++ -*-===//
+//===- ListCommand.cpp - dlc list: what models may be written with ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

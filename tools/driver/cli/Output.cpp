@@ -1,6 +1,6 @@
-//===- Output.cpp - Standard output, messages, and files that are whole or absent ------*- C++ -*-===//
+//===- Output.cpp - Standard output, messages, and files that are whole or absent ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/Output.h"
 
 #include "frontend/arrays/InputFiles.h"
@@ -39,7 +39,8 @@ static std::string noOutput(int number) {
 
 void reserveStandardFiles() {
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    // The lowest free number is this one; opened the wrong way round, so that its use fails as that of a closed one.
+    // The lowest free number is this one; opened the wrong way round, so that its use fails as that
+    // of a closed one.
     if (fcntl(file, F_GETFD) < 0 && errno == EBADF)
       (void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
@@ -66,7 +67,7 @@ int fail(int code, std::string_view message) {
   return code;
 }
 
-//===- Files --------------------------------------------------------------------------------------===//
+//===- Files ----------------------------------------------------------------------------------===//
 
 /// The temporary file that exists now, for the signal handler. One at a time.
 static char pendingPath[4096];

@@ -1,4 +1,4 @@
-//===- Output.h - Standard output, messages, and files that are whole or absent --------*- C++ -*-===//
+//===- Output.h - Standard output, messages, and files that are whole or absent -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_OUTPUT_H
 #define DLC_TOOLS_DRIVER_OUTPUT_H
@@ -10,11 +10,11 @@
 
 namespace dlc {
 
-/// Keeps the numbers 0 to 2 from files that are opened later, where a parent closed them: an error message must never end in
-/// a model. Reads and writes of them fail as before.
+/// Keeps the numbers 0 to 2 from files that are opened later, where a parent closed them: an error
+/// message must never end in a model. Reads and writes of them fail as before.
 void reserveStandardFiles();
-/// Writes `text` to standard output and returns `code`. A reader that has gone (`| head`) ends the process quietly, as
-/// SIGPIPE does; any other failure is reported and gives kDevice.
+/// Writes `text` to standard output and returns `code`. A reader that has gone (`| head`) ends the
+/// process quietly, as SIGPIPE does; any other failure is reported and gives kDevice.
 int finishOutput(std::string_view text, int code = kOk);
 /// A line on standard error; a newline is added where it lacks one.
 void complain(std::string_view text);

@@ -1,6 +1,6 @@
-//===- PruneCommand.cpp - dlc prune: weights become zero, or fewer --------------------*- C++ -*-===//
+//===- PruneCommand.cpp - dlc prune: weights become zero, or fewer ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

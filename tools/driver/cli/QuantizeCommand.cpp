@@ -1,6 +1,6 @@
-//===- QuantizeCommand.cpp - dlc quantize: a model with weights in few bits ------------*- C++ -*-===//
+//===- QuantizeCommand.cpp - dlc quantize: a model with weights in few bits ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

@@ -1,10 +1,11 @@
-//===- RefitCommand.cpp - dlc refit: new weights in a compiled model -------------------*- C++ -*-===//
+//===- RefitCommand.cpp - dlc refit: new weights in a compiled model ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights lie in the package as their files store them; what the model makes of them (folding, packing, transposing) is
-// its init program, which runs at load. So new bytes and new hashes are all that is needed, and the file is the one that a
-// compile with the new weights would have written.
-//===----------------------------------------------------------------------------------------------===//
+// Weights lie in the package as their files store them; what the model makes of them (folding,
+// packing, transposing) is its init program, which runs at load. So new bytes and new hashes are
+// all that is needed, and the file is the one that a compile with the new weights would have
+// written.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/InputFiles.h"
 #include "frontend/arrays/ShardedWeights.h"
 #include "runtime/core/DType.h"

@@ -1,6 +1,6 @@
-//===- RunCommand.cpp - dlc run: a model on given inputs -------------------------------*- C++ -*-===//
+//===- RunCommand.cpp - dlc run: a model on given inputs ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/InputFiles.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"

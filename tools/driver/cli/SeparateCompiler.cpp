@@ -1,6 +1,6 @@
-//===- SeparateCompiler.cpp - dlc hands compilation to dlc-compile ---------------------*- C++ -*-===//
+//===- SeparateCompiler.cpp - dlc hands compilation to dlc-compile ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/Compiler.h"
 #include "tools/driver/cli/Output.h"
 

@@ -1,6 +1,6 @@
-//===- TuneCommand.cpp - dlc tune: the fastest plans, measured -------------------------*- C++ -*-===//
+//===- TuneCommand.cpp - dlc tune: the fastest plans, measured ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 
 #include <CLI/CLI.hpp>

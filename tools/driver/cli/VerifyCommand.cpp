@@ -1,6 +1,6 @@
-//===- VerifyCommand.cpp - dlc verify: a package against a reference --------------------*- C++ -*-===//
+//===- VerifyCommand.cpp - dlc verify: a package against a reference ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/LayerComparison.h"
@@ -61,7 +61,8 @@ static double defaultBound(dlc_dtype dtype, dlc_dtype precision) {
   }
 }
 
-/// The same of numbers between kernels that are rounded to integers of 8 bits, of which one may be the next.
+/// The same of numbers between kernels that are rounded to integers of 8 bits, of which one may be
+/// the next.
 static constexpr double kRoundedBytes = 0.01;
 
 static int verify(const VerifyOptions &options) {

@@ -1,6 +1,6 @@
-//===- Check.cpp - All errors of a model, without compiling it -------------------------*- C++ -*-===//
+//===- Check.cpp - All errors of a model, without compiling it ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Check.h"
 
 #include "tools/driver/cli/Output.h"

@@ -1,4 +1,4 @@
-//===- Check.h - All errors of a model, without compiling it ---------------------------*- C++ -*-===//
+//===- Check.h - All errors of a model, without compiling it ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_CHECK_H
 #define DLC_TOOLS_DRIVER_CHECK_H

@@ -1,6 +1,6 @@
-//===- Compile.cpp - The whole pipeline, from a model to model.bin ---------------------*- C++ -*-===//
+//===- Compile.cpp - The whole pipeline, from a model to model.bin ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/cuda/print/CudaText.h"
@@ -92,7 +92,8 @@ private:
   LogicalResult specializeShapes();
   /// Does what --quantize needs to know of the data and of the weights.
   int prepareQuantization();
-  /// Says which products run on integers, and writes the ranges of their activations on --calib to them.
+  /// Says which products run on integers, and writes the ranges of their activations on --calib to
+  /// them.
   int calibrate();
   /// Fits the few bits that weights are to be stored in.
   int fitWeights();
@@ -296,7 +297,8 @@ int Compilation::compileReference() {
   return kOk;
 }
 
-/// Writes the report at once where one step has something to tell, and as an object with a member for each where two have.
+/// Writes the report at once where one step has something to tell, and as an object with a member
+/// for each where two have.
 int Compilation::writeReport(const std::string &json) {
   if (options.report.empty())
     return kOk;
@@ -479,7 +481,8 @@ std::string Compilation::textBefore(Phase phase) {
 }
 
 int Compilation::phaseFailed(Phase phase, bool isCrash) {
-  // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
+  // The schedules and the code generators say above what they cannot do yet; no other phase may
+  // refuse a checked model.
   bool isLimit = !isCrash && (phase == Phase::schedule || phase == Phase::package);
   int status = isLimit ? kUnsupported : kInternal;
   std::string what =
@@ -532,7 +535,8 @@ int Compilation::writeModel() {
   return status;
 }
 
-/// Writes what --dump-dir promises beside the IR. A failure there never hides the result of the compile.
+/// Writes what --dump-dir promises beside the IR. A failure there never hides the result of the
+/// compile.
 int Compilation::finishDump(int status) {
   if (options.dumpDir.empty())
     return status;
@@ -586,7 +590,8 @@ int Compilation::run() {
 
   if (isCut(*model.module)) // by --compile-from
     return finishDump(compileSegments());
-  // The contract of the phase that made the input is the user's to keep: a hand-written file may break it.
+  // The contract of the phase that made the input is the user's to keep: a hand-written file may
+  // break it.
   PassManager verifier(model.context.get(), ModuleOp::getOperationName());
   verifier.enableVerifier(false);
   addPhaseVerifier(verifier, first);
@@ -670,7 +675,7 @@ int Compilation::runPhases() {
   return last == Phase::package ? compileBinaries() : int(kOk);
 }
 
-//===- Segments -----------------------------------------------------------------------------------===//
+//===- Segments -------------------------------------------------------------------------------===//
 
 int Compilation::checkSegmentOptions() const {
   auto refuse = [&](StringRef option, StringRef reason) {

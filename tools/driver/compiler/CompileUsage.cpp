@@ -1,6 +1,6 @@
-//===- CompileUsage.cpp - Whether the options of a compile go together -----------------*- C++ -*-===//
+//===- CompileUsage.cpp - Whether the options of a compile go together --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/CompileUsage.h"
 
 #include "passes/Pipelines.h"

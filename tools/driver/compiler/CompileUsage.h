@@ -1,4 +1,4 @@
-//===- CompileUsage.h - Whether the options of a compile go together -------------------*- C++ -*-===//
+//===- CompileUsage.h - Whether the options of a compile go together ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_COMPILEUSAGE_H
 #define DLC_TOOLS_DRIVER_COMPILEUSAGE_H

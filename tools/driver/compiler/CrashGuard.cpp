@@ -1,6 +1,6 @@
-//===- CrashGuard.cpp - Crashes of the compiler, to be reported ------------------------*- C++ -*-===//
+//===- CrashGuard.cpp - Crashes of the compiler, to be reported ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/CrashGuard.h"
 
 #include "llvm/Support/Compiler.h"

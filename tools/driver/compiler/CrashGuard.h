@@ -1,4 +1,4 @@
-//===- CrashGuard.h - Crashes of the compiler, to be reported --------------------------*- C++ -*-===//
+//===- CrashGuard.h - Crashes of the compiler, to be reported -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_CRASHGUARD_H
 #define DLC_TOOLS_DRIVER_CRASHGUARD_H

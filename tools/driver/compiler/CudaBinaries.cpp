@@ -1,6 +1,6 @@
-//===- CudaBinaries.cpp - Kernels compiled for named GPUs, ahead of time ---------------*- C++ -*-===//
+//===- CudaBinaries.cpp - Kernels compiled for named GPUs, ahead of time ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/CudaBinaries.h"
 
 #include "tools/driver/cli/Output.h"

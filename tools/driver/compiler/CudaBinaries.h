@@ -1,4 +1,4 @@
-//===- CudaBinaries.h - Kernels compiled for named GPUs, ahead of time -----------------*- C++ -*-===//
+//===- CudaBinaries.h - Kernels compiled for named GPUs, ahead of time --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_CUDABINARIES_H
 #define DLC_TOOLS_DRIVER_CUDABINARIES_H
@@ -12,12 +12,12 @@
 
 namespace dlc {
 
-/// What `dlc compile --target cpu,sm_80,sm_90a` names beside cpu and cuda. No GPU and no driver is needed: NVRTC compiles for
-/// any architecture that it knows.
+/// What `dlc compile --target cpu,sm_80,sm_90a` names beside cpu and cuda. No GPU and no driver is
+/// needed: NVRTC compiles for any architecture that it knows.
 class CudaBinaries {
 public:
-  /// Takes the architectures out of `targets`, where they leave "cuda". Reports one that there is not, or that the
-  /// installed NVRTC does not know; an ExitCode.
+  /// Takes the architectures out of `targets`, where they leave "cuda". Reports one that there is
+  /// not, or that the installed NVRTC does not know; an ExitCode.
   int choose(std::vector<std::string> &targets);
   /// The architecture of the only GPU that was named, 90 for sm_90a; 0 where several were, or cuda,
   /// which is any.

@@ -1,6 +1,6 @@
-//===- Dialects.cpp - The dialects that dlc's tools know -------------------------------*- C++ -*-===//
+//===- Dialects.cpp - The dialects that dlc's tools know ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Dialects.h"
 
 #include "codegen/Passes.h"

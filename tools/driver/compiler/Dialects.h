@@ -1,4 +1,4 @@
-//===- Dialects.h - The dialects that dlc's tools know ---------------------------------*- C++ -*-===//
+//===- Dialects.h - The dialects that dlc's tools know ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_DIALECTS_H
 #define DLC_TOOLS_DRIVER_DIALECTS_H

@@ -1,6 +1,6 @@
-//===- Format.cpp - The canonical layout of models -------------------------------------*- C++ -*-===//
+//===- Format.cpp - The canonical layout of models ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Format.h"
 
 #include "frontend/Frontend.h"

@@ -1,6 +1,6 @@
-//===- Import.cpp - A model or IR file in a context of its own -------------------------*- C++ -*-===//
+//===- Import.cpp - A model or IR file in a context of its own ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Import.h"
 
 #include "frontend/arrays/InputFiles.h"
@@ -32,7 +32,8 @@ struct Held {
   HeldText os{text};
 };
 
-/// Prints diagnostics with the lines that they are about; of long lines, and long messages, the part that matters.
+/// Prints diagnostics with the lines that they are about; of long lines, and long messages, the
+/// part that matters.
 class LinePrinter : Held, public SourceMgrDiagnosticHandler {
 public:
   LinePrinter(llvm::SourceMgr &sources, MLIRContext *context)

@@ -1,4 +1,4 @@
-//===- Import.h - A model or IR file in a context of its own ---------------------------*- C++ -*-===//
+//===- Import.h - A model or IR file in a context of its own ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_IMPORT_H
 #define DLC_TOOLS_DRIVER_IMPORT_H
@@ -40,8 +40,8 @@ GivenShapes givenShapes(const ShapeOptions &options);
 struct SourceContext {
   SourceContext();
   ~SourceContext();
-  /// From now on diagnostics are printed with the line that they are about and a caret; texts of `sources` stand for files of
-  /// their names.
+  /// From now on diagnostics are printed with the line that they are about and a caret; texts of
+  /// `sources` stand for files of their names.
   void printDiagnostics();
   std::unique_ptr<mlir::MLIRContext> context;
   llvm::SourceMgr sources;
@@ -56,10 +56,12 @@ struct ImportedModel : SourceContext {
 
 /// Whether the file can be read as a model's text; an ExitCode, reported unless it is kOk.
 int checkReadable(const std::string &path);
-/// The text of the model `path`, or of standard input for "-"; an ExitCode, reported unless it is kOk.
+/// The text of the model `path`, or of standard input for "-"; an ExitCode, reported unless it is
+/// kOk.
 int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &text);
 
-/// Whether the file's name is that of a model, and --weights and --model fit it; an ExitCode, reported unless it is kOk.
+/// Whether the file's name is that of a model, and --weights and --model fit it; an ExitCode,
+/// reported unless it is kOk.
 int checkModelName(const std::string &path, llvm::ArrayRef<std::string> weights,
                    const std::string &model);
 

@@ -1,6 +1,6 @@
-//===- ImportAsText.cpp - Foreign models as .dl text and safetensors --------------------*- C++ -*-===//
+//===- ImportAsText.cpp - Foreign models as .dl text and safetensors ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/ImportAsText.h"
 
 #include "frontend/Frontend.h"
@@ -120,8 +120,8 @@ int textOf(ImportedModel &model, const std::string &path, const std::string &wei
                                 : writeWeights(result.weights, changed, result.weightsFile);
 }
 
-/// Names the ops of a text after the modules in its comments. "# module layer1.0.conv1" holds for the
-/// lines up to the next such comment. The writer makes layers, blocks and loops of these names.
+/// Names the ops of a text after the modules in its comments. "# module layer1.0.conv1" holds for
+/// the lines up to the next such comment. The writer makes layers, blocks and loops of these names.
 static void nameModules(ModuleOp module, StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)

@@ -1,4 +1,4 @@
-//===- ImportAsText.h - Foreign models as .dl text and safetensors ----------------------*- C++ -*-===//
+//===- ImportAsText.h - Foreign models as .dl text and safetensors ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_IMPORTASTEXT_H
 #define DLC_TOOLS_DRIVER_IMPORTASTEXT_H

@@ -1,6 +1,6 @@
-//===- Translations.cpp - What dlc-translate can do ------------------------------------*- C++ -*-===//
+//===- Translations.cpp - What dlc-translate can do ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Translations.h"
 
 #include "codegen/cuda/print/CudaText.h"
@@ -20,7 +20,8 @@ static OwningOpRef<Operation *> importDl(llvm::SourceMgr &sources, MLIRContext *
   return dlc::importFile(path, {{}, /*withoutWeights=*/true}, *context).release().getOperation();
 }
 
-/// The table of layers, one line for each: `Linear(int in_features, int out_features, bool bias=True)`.
+/// The table of layers, one line for each: `Linear(int in_features, int out_features, bool
+/// bias=True)`.
 static LogicalResult printLayers(const std::shared_ptr<llvm::SourceMgr> &, raw_ostream &out,
                                  MLIRContext *) {
   for (const dlc::frontend::LayerKind &kind : dlc::frontend::layerKinds())

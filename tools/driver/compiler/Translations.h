@@ -1,4 +1,4 @@
-//===- Translations.h - What dlc-translate can do --------------------------------------*- C++ -*-===//
+//===- Translations.h - What dlc-translate can do -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TRANSLATIONS_H
 #define DLC_TOOLS_DRIVER_TRANSLATIONS_H

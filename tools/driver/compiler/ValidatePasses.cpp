@@ -1,6 +1,6 @@
-//===- ValidatePasses.cpp - Runs the model before and after each pass ------------------*- C++ -*-===//
+//===- ValidatePasses.cpp - Runs the model before and after each pass ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/ValidatePasses.h"
 
 #include "tools/driver/compress/WeightReader.h"
@@ -24,7 +24,7 @@ using namespace mlir;
 
 namespace dlc {
 
-//===- Inputs and weights -------------------------------------------------------------------------===//
+//===- Inputs and weights ---------------------------------------------------------------------===//
 
 /// A small generator of our own: the same numbers on every machine.
 namespace {
@@ -125,13 +125,14 @@ static func::FuncOp functionOf(ModuleOp module) {
   return functions.empty() ? func::FuncOp() : *functions.begin();
 }
 
-//===- Comparison ---------------------------------------------------------------------------------===//
+//===- Comparison -----------------------------------------------------------------------------===//
 
 static bool isSame(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
-/// Position of the first element that moved more than `fraction` of the largest finite magnitude; -1 if there is none.
+/// Position of the first element that moved more than `fraction` of the largest finite magnitude;
+/// -1 if there is none.
 static int64_t firstDifference(const Tensor &before, const Tensor &after, double fraction) {
   double largest = 0;
   for (int64_t i = 0; i < before.size(); ++i)
@@ -166,7 +167,7 @@ static Tensor convertedTo(Type element, const Tensor &input) {
   return converted;
 }
 
-//===- Runs ---------------------------------------------------------------------------------------===//
+//===- Runs -----------------------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Tensor>> PassValidator::run(ModuleOp module, ArrayRef<Tensor> inputs) {
   InterpreterOptions options;
@@ -297,7 +298,8 @@ LogicalResult PassValidator::compare(ModuleOp module, StringRef pass, double all
     auto outputs = run(module, sample.inputs);
     if (failed(outputs))
       return failure();
-    // Infinities times scaled weights may turn out as NaN or not: a pass that moves results is not held to them.
+    // Infinities times scaled weights may turn out as NaN or not: a pass that moves results is not
+    // held to them.
     bool isHeld = allowed == 0 || StringRef(sample.name) != "special values";
     // A target's first comparison is with the model of all.
     auto own = sample.outputs.find(target);

@@ -1,10 +1,11 @@
-//===- ValidatePasses.h - Runs the model before and after each pass --------------------*- C++ -*-===//
+//===- ValidatePasses.h - Runs the model before and after each pass -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference interpreter computes the outputs for small integers, random numbers and special values (NaN, infinities,
-// zeros of both signs, denormals). A pass that moves a result further than its MovesResults record in the *Passes.td of its phase
-// allows is found here, by name. In the fuse phase each target has a function of its own, and from the outline phase on there is none to run.
-//===----------------------------------------------------------------------------------------------===//
+// The reference interpreter computes the outputs for small integers, random numbers and special
+// values (NaN, infinities, zeros of both signs, denormals). A pass that moves a result further than
+// its MovesResults record in the *Passes.td of its phase allows is found here, by name. In the fuse
+// phase each target has a function of its own, and from the outline phase on there is none to run.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_VALIDATEPASSES_H
 #define DLC_TOOLS_DRIVER_VALIDATEPASSES_H
 
@@ -26,8 +27,8 @@ public:
 
   /// Runs `module` as it is: what all that follows is held against.
   mlir::LogicalResult begin(mlir::ModuleOp module);
-  /// Runs it again and compares. Fails, and `getFinding` says what differs, where a result moved by more than `allowed`
-  /// times the largest magnitude of its output.
+  /// Runs it again and compares. Fails, and `getFinding` says what differs, where a result moved by
+  /// more than `allowed` times the largest magnitude of its output.
   mlir::LogicalResult compare(mlir::ModuleOp module, llvm::StringRef pass, double allowed);
   /// compare() after each pass that leaves a function; a pass manager owns it.
   std::unique_ptr<mlir::PassInstrumentation> makeInstrumentation();

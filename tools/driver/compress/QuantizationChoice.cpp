@@ -1,6 +1,6 @@
-//===- QuantizationChoice.cpp - Which layers are quantized, and what they gain ---------*- C++ -*-===//
+//===- QuantizationChoice.cpp - Which layers are quantized, and what they gain ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/QuantizationChoice.h"
 
 #include "passes/Passes.h"

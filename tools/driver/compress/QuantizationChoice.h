@@ -1,4 +1,4 @@
-//===- QuantizationChoice.h - Which layers are quantized, and what they gain -----------*- C++ -*-===//
+//===- QuantizationChoice.h - Which layers are quantized, and what they gain --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_QUANTIZATIONCHOICE_H
 #define DLC_TOOLS_DRIVER_QUANTIZATIONCHOICE_H

@@ -1,6 +1,6 @@
-//===- Quantize.cpp - dlc quantize: a model with weights in few bits -------------------*- C++ -*-===//
+//===- Quantize.cpp - dlc quantize: a model with weights in few bits ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/Quantize.h"
 
 #include "frontend/arrays/InputFiles.h"

@@ -1,4 +1,4 @@
-//===- Quantize.h - dlc quantize: a model with weights in few bits ---------------------*- C++ -*-===//
+//===- Quantize.h - dlc quantize: a model with weights in few bits ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_QUANTIZE_H
 #define DLC_TOOLS_DRIVER_QUANTIZE_H

@@ -1,6 +1,6 @@
-//===- StoredWeights.cpp - What is computed of weights, as weights ---------------------*- C++ -*-===//
+//===- StoredWeights.cpp - What is computed of weights, as weights ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/StoredWeights.h"
 
 #include "ir/analysis/FusionLegality.h"

@@ -1,6 +1,6 @@
-//===- WeightImage.cpp - A weights file on its way to another --------------------------*- C++ -*-===//
+//===- WeightImage.cpp - A weights file on its way to another -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/WeightImage.h"
 
 #include "frontend/arrays/WeightFile.h"

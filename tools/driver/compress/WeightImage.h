@@ -1,4 +1,4 @@
-//===- WeightImage.h - A weights file on its way to another ----------------------------*- C++ -*-===//
+//===- WeightImage.h - A weights file on its way to another -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_WEIGHTIMAGE_H
 #define DLC_TOOLS_DRIVER_WEIGHTIMAGE_H

@@ -1,6 +1,6 @@
-//===- WeightReader.cpp - Weights that are packed in their files -----------------------*- C++ -*-===//
+//===- WeightReader.cpp - Weights that are packed in their files --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/WeightReader.h"
 
 #include "frontend/Frontend.h"

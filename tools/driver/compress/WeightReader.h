@@ -1,4 +1,4 @@
-//===- WeightReader.h - Weights that are packed in their files -------------------------*- C++ -*-===//
+//===- WeightReader.h - Weights that are packed in their files ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_WEIGHTREADER_H
 #define DLC_TOOLS_DRIVER_WEIGHTREADER_H
@@ -9,8 +9,8 @@
 
 namespace dlc {
 
-/// The bytes of the array `name` of an npz file or of an ONNX model, row-major and little-endian, or those that holdPackedWeight
-/// was given (kPackedFile); a failure is reported at `weight`.
+/// The bytes of the array `name` of an npz file or of an ONNX model, row-major and little-endian,
+/// or those that holdPackedWeight was given (kPackedFile); a failure is reported at `weight`.
 mlir::FailureOr<std::vector<uint8_t>> readPackedWeight(mlir::Operation *weight,
                                                        llvm::StringRef file, llvm::StringRef name);
 
@@ -29,7 +29,8 @@ std::string holdUnderOwnName(const std::string &base, std::vector<uint8_t> bytes
 mlir::Value holdVector(mlir::OpBuilder &builder, mlir::Location location, llvm::StringRef name,
                        llvm::ArrayRef<float> numbers);
 
-/// The name of the first weight that `value`, which depends on weights alone, is computed from; "number" where there is none.
+/// The name of the first weight that `value`, which depends on weights alone, is computed from;
+/// "number" where there is none.
 std::string weightNameOf(mlir::Value value);
 
 } // namespace dlc

@@ -1,6 +1,6 @@
-//===- FusionRemarks.cpp - Why ops are not in one kernel, at the lines of the model ----*- C++ -*-===//
+//===- FusionRemarks.cpp - Why ops are not in one kernel, at the lines of the model -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/FusionRemarks.h"
 
 #include "ir/dl/DLOps.h"

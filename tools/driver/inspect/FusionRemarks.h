@@ -1,4 +1,4 @@
-//===- FusionRemarks.h - Why ops are not in one kernel, at the lines of the model ------*- C++ -*-===//
+//===- FusionRemarks.h - Why ops are not in one kernel, at the lines of the model ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_FUSIONREMARKS_H
 #define DLC_TOOLS_DRIVER_FUSIONREMARKS_H

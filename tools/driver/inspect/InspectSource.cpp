@@ -1,6 +1,6 @@
-//===- InspectSource.cpp - What is in a model's text -----------------------------------*- C++ -*-===//
+//===- InspectSource.cpp - What is in a model's text --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/InspectSource.h"
 
 #include "frontend/Frontend.h"
@@ -17,7 +17,8 @@
 using namespace mlir;
 
 namespace dlc {
-/// Arithmetic of one run, with each symbolic dim at `batch`, or the end of its range that is nearest.
+/// Arithmetic of one run, with each symbolic dim at `batch`, or the end of its range that is
+/// nearest.
 static uint64_t countFlops(ModuleOp original, int64_t batch) {
   // Ops that are made of others cost what those cost.
   OwningOpRef<ModuleOp> decomposed = original.clone();

@@ -1,4 +1,4 @@
-//===- InspectSource.h - What is in a model's text -------------------------------------*- C++ -*-===//
+//===- InspectSource.h - What is in a model's text ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_INSPECTSOURCE_H
 #define DLC_TOOLS_DRIVER_INSPECTSOURCE_H

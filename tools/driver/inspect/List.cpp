@@ -1,6 +1,6 @@
-//===- List.cpp - The functions and layers of the language -----------------------------*- C++ -*-===//
+//===- List.cpp - The functions and layers of the language --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/List.h"
 
 #include "frontend/Spelling.h"

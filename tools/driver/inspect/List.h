@@ -1,4 +1,4 @@
-//===- List.h - The functions and layers of the language -------------------------------*- C++ -*-===//
+//===- List.h - The functions and layers of the language ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_LIST_H
 #define DLC_TOOLS_DRIVER_LIST_H
@@ -7,8 +7,8 @@
 
 namespace dlc {
 
-/// Prints each function or kind of layer whose name fits one of the globs, with its arguments and what it computes. Returns an
-/// ExitCode: kUsage where a glob fits none.
+/// Prints each function or kind of layer whose name fits one of the globs, with its arguments and
+/// what it computes. Returns an ExitCode: kUsage where a glob fits none.
 int listLanguage(const ListOptions &options);
 
 } // namespace dlc

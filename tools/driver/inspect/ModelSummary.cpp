@@ -1,6 +1,6 @@
-//===- ModelSummary.cpp - What a model consists of, in numbers -------------------------*- C++ -*-===//
+//===- ModelSummary.cpp - What a model consists of, in numbers ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/ModelSummary.h"
 
 #include "ir/dl/DLOps.h"

@@ -1,4 +1,4 @@
-//===- ModelSummary.h - What a model consists of, in numbers ---------------------------*- C++ -*-===//
+//===- ModelSummary.h - What a model consists of, in numbers ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_MODELSUMMARY_H
 #define DLC_TOOLS_DRIVER_MODELSUMMARY_H
@@ -23,7 +23,8 @@ public:
   /// The same as members of the object that is open.
   void write(Json &json) const;
 
-  /// Elements of the weights that training changes, and of those that it keeps beside them (running means).
+  /// Elements of the weights that training changes, and of those that it keeps beside them (running
+  /// means).
   uint64_t parameters() const { return elements(false); }
   uint64_t buffers() const { return elements(true); }
   /// Name and type of each.

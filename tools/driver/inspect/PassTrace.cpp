@@ -1,6 +1,6 @@
-//===- PassTrace.cpp - What each pass left and how long it took ------------------------*- C++ -*-===//
+//===- PassTrace.cpp - What each pass left and how long it took ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/PassTrace.h"
 
 #include "tools/driver/cli/Output.h"

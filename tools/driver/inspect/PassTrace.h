@@ -1,4 +1,4 @@
-//===- PassTrace.h - What each pass left and how long it took --------------------------*- C++ -*-===//
+//===- PassTrace.h - What each pass left and how long it took -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_PASSTRACE_H
 #define DLC_TOOLS_DRIVER_PASSTRACE_H
@@ -17,8 +17,8 @@ struct StepTime {
   double milliseconds;
 };
 
-/// Collects times and, given a folder, writes the whole module after each pass to NN-PHASE-PASS.mlir in it. One compile,
-/// whose passes run on one thread.
+/// Collects times and, given a folder, writes the whole module after each pass to
+/// NN-PHASE-PASS.mlir in it. One compile, whose passes run on one thread.
 ///
 /// The times are not MLIR's (DefaultTimingManager): it names passes by their classes, where the
 /// files here are named by the passes' flags, and it prints tenths of a millisecond, where most

@@ -1,6 +1,6 @@
-//===- Plan.cpp - The buffer plan and the way back to a compile, as text ---------------*- C++ -*-===//
+//===- Plan.cpp - The buffer plan and the way back to a compile, as text ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/Plan.h"
 
 #include "ir/analysis/CostModel.h"

@@ -1,4 +1,4 @@
-//===- Plan.h - The buffer plan and the way back to a compile, as text -----------------*- C++ -*-===//
+//===- Plan.h - The buffer plan and the way back to a compile, as text --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_PLAN_H
 #define DLC_TOOLS_DRIVER_PLAN_H
@@ -10,7 +10,8 @@
 
 namespace dlc {
 
-/// plan.txt of --dump-dir: for each target the commands in order, and each buffer with its size and lifetime.
+/// plan.txt of --dump-dir: for each target the commands in order, and each buffer with its size and
+/// lifetime.
 std::string describePlan(mlir::ModuleOp module);
 /// repro.sh of --dump-dir: the same command, from the same folder.
 std::string reproduction(const std::vector<std::string> &commandLine);

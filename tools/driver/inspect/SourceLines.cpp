@@ -1,6 +1,6 @@
-//===- SourceLines.cpp - The model's lines in the text of its kernels ------------------*- C++ -*-===//
+//===- SourceLines.cpp - The model's lines in the text of its kernels ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/inspect/SourceLines.h"
 
 #include "ir/dlx/DLXOps.h"

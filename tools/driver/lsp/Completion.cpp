@@ -1,6 +1,6 @@
-//===- Completion.cpp - What could stand at a place of a model's text ------------------*- C++ -*-===//
+//===- Completion.cpp - What could stand at a place of a model's text ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Completion.h"
 
 #include "frontend/dl/declare/Layers.h"

@@ -1,6 +1,6 @@
-//===- Document.cpp - A text that an editor holds, and what the compiler makes of it --*- C++ -*-===//
+//===- Document.cpp - A text that an editor holds, and what the compiler makes of it ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Document.h"
 
 #include "frontend/Frontend.h"
@@ -100,7 +100,8 @@ Document::Findings Document::analyze(const OpenTexts &texts) {
 const Mention *Document::mentionAt(StringRef text, lsp::Position position) const {
   TextPositions positions(text);
   size_t offset = positions.offsetOf(position);
-  // A text that is evaluated several times is mentioned several times; what it gave last is as good as any.
+  // A text that is evaluated several times is mentioned several times; what it gave last is as good
+  // as any.
   for (const Mention &mention : llvm::reverse(index.mentions)) {
     if (mention.place.file != uri.file())
       continue;

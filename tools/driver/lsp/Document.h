@@ -1,4 +1,4 @@
-//===- Document.h - A text that an editor holds, and what the compiler makes of it ----*- C++ -*-===//
+//===- Document.h - A text that an editor holds, and what the compiler makes of it --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_LSP_DOCUMENT_H
 #define DLC_TOOLS_DRIVER_LSP_DOCUMENT_H
@@ -21,7 +21,8 @@ class Document {
 public:
   Document(llvm::lsp::URIForFile uri, int64_t version) : version(version), uri(std::move(uri)) {}
 
-  /// What `dlc check` reports, by file: the includes of a model may be at fault. Always has an entry for this file.
+  /// What `dlc check` reports, by file: the includes of a model may be at fault. Always has an
+  /// entry for this file.
   using Findings = std::map<std::string, std::vector<llvm::lsp::Diagnostic>>;
   Findings analyze(const OpenTexts &texts);
 
@@ -29,7 +30,8 @@ public:
   std::vector<llvm::lsp::Location> definition(const OpenTexts &texts,
                                               llvm::lsp::Position position) const;
   std::vector<llvm::lsp::DocumentSymbol> symbols(llvm::StringRef text) const;
-  /// One edit that puts the whole text into its canonical layout; none where it has syntax errors or is so already.
+  /// One edit that puts the whole text into its canonical layout; none where it has syntax errors
+  /// or is so already.
   std::vector<llvm::lsp::TextEdit> format(llvm::StringRef text) const;
 
   const llvm::lsp::URIForFile &getUri() const { return uri; }

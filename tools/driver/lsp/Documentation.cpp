@@ -1,6 +1,6 @@
-//===- Documentation.cpp - What an editor shows of functions and layers ----------------*- C++ -*-===//
+//===- Documentation.cpp - What an editor shows of functions and layers -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Documentation.h"
 
 #include "frontend/dl/declare/Layers.h"
@@ -20,7 +20,8 @@ using frontend::LayerKind;
 
 std::string fenced(StringRef code) { return ("```dl\n" + code + "\n```").str(); }
 
-/// "(int in_channels, ...)": the schema of a layer, that of its function behind the tensor where it has none of its own.
+/// "(int in_channels, ...)": the schema of a layer, that of its function behind the tensor where it
+/// has none of its own.
 static std::string schemaOf(const LayerKind &kind) {
   if (kind.schema != "*")
     return kind.schema.str();

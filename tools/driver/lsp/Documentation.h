@@ -1,4 +1,4 @@
-//===- Documentation.h - What an editor shows of functions and layers ------------------*- C++ -*-===//
+//===- Documentation.h - What an editor shows of functions and layers ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_LSP_DOCUMENTATION_H
 #define DLC_TOOLS_DRIVER_LSP_DOCUMENTATION_H
@@ -10,7 +10,8 @@ namespace dlc {
 
 /// Markdown: `code` as a block of the language.
 std::string fenced(llvm::StringRef code);
-/// Markdown about the function or kind of layer `name`: how it is called, and what it computes; empty where there is none.
+/// Markdown about the function or kind of layer `name`: how it is called, and what it computes;
+/// empty where there is none.
 std::string documentCallable(llvm::StringRef name);
 /// Markdown about a layer that the text mentions: its kind, weights, parameters, and what it gives.
 std::string documentLayer(const Mention &mention, const SourceIndex &index);

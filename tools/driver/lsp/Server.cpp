@@ -1,6 +1,6 @@
-//===- Server.cpp - dlc as a language server -------------------------------------------*- C++ -*-===//
+//===- Server.cpp - dlc as a language server ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Server.h"
 
 #include "tools/driver/cli/Output.h"
@@ -93,7 +93,7 @@ void Server::shutdown(const lsp::NoParams &, lsp::Callback<std::nullptr_t> reply
   reply(nullptr);
 }
 
-//===- Documents ----------------------------------------------------------------------------------===//
+//===- Documents ------------------------------------------------------------------------------===//
 
 Document *Server::find(StringRef path) {
   auto found = documents.find(path);
@@ -165,7 +165,7 @@ void Server::close(const lsp::DidCloseTextDocumentParams &params) {
   publishAll();
 }
 
-//===- Requests -----------------------------------------------------------------------------------===//
+//===- Requests -------------------------------------------------------------------------------===//
 
 void Server::hover(const Position &params, lsp::Callback<std::optional<lsp::Hover>> reply) {
   Document *document = find(params.textDocument.uri.file());

@@ -1,6 +1,6 @@
-//===- TextPositions.cpp - Places of a text as editors count them ----------------------*- C++ -*-===//
+//===- TextPositions.cpp - Places of a text as editors count them -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/TextPositions.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,8 +1,8 @@
-//===- TextPositions.h - Places of a text as editors count them ------------------------*- C++ -*-===//
+//===- TextPositions.h - Places of a text as editors count them ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The protocol counts lines and UTF-16 units from 0; the frontend counts lines and bytes from 1.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_LSP_TEXTPOSITIONS_H
 #define DLC_TOOLS_DRIVER_LSP_TEXTPOSITIONS_H
 

@@ -1,6 +1,6 @@
-//===- AnswerTally.cpp - Which classes two models answer --------------------------------*- C++ -*-===//
+//===- AnswerTally.cpp - Which classes two models answer ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/AnswerTally.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-//===- Comparison.cpp - Two sources of outputs on the same samples ----------------------*- C++ -*-===//
+//===- Comparison.cpp - Two sources of outputs on the same samples ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/Comparison.h"
 
 #include "tools/driver/cli/CommandLine.h"

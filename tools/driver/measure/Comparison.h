@@ -1,8 +1,9 @@
-//===- Comparison.h - Two sources of outputs on the same samples ------------------------*- C++ -*-===//
+//===- Comparison.h - Two sources of outputs on the same samples --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by `compare` and `verify`: the options, the loop over a data set, the report and the bound.
-//===----------------------------------------------------------------------------------------------===//
+// Shared by `compare` and `verify`: the options, the loop over a data set, the report and the
+// bound.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_COMPARISON_H
 #define DLC_TOOLS_DRIVER_COMPARISON_H
 
@@ -40,10 +41,11 @@ public:
   /// Opens the data, or makes random inputs with a warning, for models that have the same inputs.
   int openData(const std::vector<dlc_module *> &modules);
   SampleFeed &getFeed() { return feed; }
-  /// Runs both sources on all samples; `after` is the model whose outputs are judged. An ExitCode, reported.
+  /// Runs both sources on all samples; `after` is the model whose outputs are judged. An ExitCode,
+  /// reported.
   int run(ModelRun &after, OutputSource &before);
-  /// Prints the report with a line for each of `sources`, and judges the outputs: kAccuracy where one is further off than its
-  /// bound, with an error that says by how much and where.
+  /// Prints the report with a line for each of `sources`, and judges the outputs: kAccuracy where
+  /// one is further off than its bound, with an error that says by how much and where.
   int report(const std::vector<std::string> &sources, const Bound &bound);
 
 private:

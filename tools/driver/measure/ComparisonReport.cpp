@@ -1,6 +1,6 @@
-//===- ComparisonReport.cpp - What a comparison found, as text and as JSON --------------*- C++ -*-===//
+//===- ComparisonReport.cpp - What a comparison found, as text and as JSON ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/Comparison.h"
 #include "tools/driver/measure/DifferenceReport.h"

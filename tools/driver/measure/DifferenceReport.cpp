@@ -1,6 +1,6 @@
-//===- DifferenceReport.cpp - Figures of a difference, as text and as JSON --------------*- C++ -*-===//
+//===- DifferenceReport.cpp - Figures of a difference, as text and as JSON ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/DifferenceReport.h"
 
 #include "tools/driver/measure/KernelProfile.h"

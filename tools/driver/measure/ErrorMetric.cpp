@@ -1,6 +1,6 @@
-//===- ErrorMetric.cpp - What a bound on outputs is about ------------------------------*- C++ -*-===//
+//===- ErrorMetric.cpp - What a bound on outputs is about ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/ErrorMetric.h"
 
 namespace dlc {

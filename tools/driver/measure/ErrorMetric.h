@@ -1,8 +1,8 @@
-//===- ErrorMetric.h - What a bound on outputs is about --------------------------------*- C++ -*-===//
+//===- ErrorMetric.h - What a bound on outputs is about -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by all that take --max-error.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_ERRORMETRIC_H
 #define DLC_TOOLS_DRIVER_ERRORMETRIC_H
 
@@ -19,8 +19,8 @@ namespace dlc {
 /// there are labels.
 inline const std::vector<std::string> kErrorMetrics = {"rel", "abs", "cosine", "top1"};
 
-/// The error of an output by one of kErrorMetrics. NaN and infinities that are on one side alone are
-/// in `difference`, not in the result.
+/// The error of an output by one of kErrorMetrics. NaN and infinities that are on one side alone
+/// are in `difference`, not in the result.
 double errorBy(const std::string &metric, const OutputDifference &difference,
                const AnswerTally &answers, bool hasLabels);
 

@@ -1,9 +1,9 @@
-//===- Json.h - Reports for programs ---------------------------------------------------*- C++ -*-===//
+//===- Json.h - Reports for programs ------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text is appended in order; the writer keeps commas, quotes and indentation. Names of a package
 // come from outside and are escaped.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_JSON_H
 #define DLC_TOOLS_DRIVER_JSON_H
 

@@ -1,6 +1,6 @@
-//===- KernelProfile.cpp - What each kernel of a model takes ---------------------------*- C++ -*-===//
+//===- KernelProfile.cpp - What each kernel of a model takes ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/KernelProfile.h"
 
 #include "runtime/cuda/driver/Device.h"

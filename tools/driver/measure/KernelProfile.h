@@ -1,4 +1,4 @@
-//===- KernelProfile.h - What each kernel of a model takes -----------------------------*- C++ -*-===//
+//===- KernelProfile.h - What each kernel of a model takes --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_KERNELPROFILE_H
 #define DLC_TOOLS_DRIVER_KERNELPROFILE_H
@@ -20,8 +20,8 @@ template <typename... Args> std::string format(const char *pattern, Args... args
   return text;
 }
 
-/// The kernels of a model over some runs in which each is timed: launched one by one, so that a run takes longer than
-/// otherwise.
+/// The kernels of a model over some runs in which each is timed: launched one by one, so that a run
+/// takes longer than otherwise.
 class KernelProfile {
 public:
   /// Runs the model on these inputs; an ExitCode.

@@ -1,6 +1,6 @@
-//===- LayerComparison.cpp - Each kernel of a model against its piece of another --------*- C++ -*-===//
+//===- LayerComparison.cpp - Each kernel of a model against its piece of another ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/LayerComparison.h"
 
 #include "tools/driver/cli/Output.h"
@@ -63,7 +63,8 @@ Status LayerComparison::runReference(SteppedProgram &model, SteppedProgram &refe
       const std::string key = reference.keyOf(buffer);
       const size_t number = seen[key]++;
       auto found = records.find(key);
-      // Values of one key, such as those of the turns of a loop, are told apart by their order alone.
+      // Values of one key, such as those of the turns of a loop, are told apart by their order
+      // alone.
       if (found == records.end() || found->second.size() != counts[key])
         continue;
       Record &record = found->second[number];
@@ -116,8 +117,8 @@ LayerComparison::Layer &LayerComparison::layerOf(const SteppedProgram &model,
   return layer;
 }
 
-/// The line of least squares through numbers that are bytes on one side, but for the ends of the bytes' range, which stand for
-/// all that lies beyond; nothing where the bytes are all the same.
+/// The line of least squares through numbers that are bytes on one side, but for the ends of the
+/// bytes' range, which stand for all that lies beyond; nothing where the bytes are all the same.
 std::optional<LayerComparison::Grid> LayerComparison::fitGrid(const HostTensor &bytes,
                                                               const HostTensor &numbers) {
   const double low = bytes.dtype == DLC_U8 ? 0 : -128, high = low + 255;
@@ -139,8 +140,8 @@ std::optional<LayerComparison::Grid> LayerComparison::fitGrid(const HostTensor &
   return Grid{scale, (sumY - scale * sumX) / count};
 }
 
-/// Whether the value may be held against what is expected; bytes in place of floats become floats by the layer's grid, which
-/// its first batch gives.
+/// Whether the value may be held against what is expected; bytes in place of floats become floats
+/// by the layer's grid, which its first batch gives.
 bool LayerComparison::isComparable(Layer &layer, Record &record, const HostTensor &expected) const {
   HostTensor &value = record.value;
   if (value.dims != expected.dims)
@@ -164,7 +165,8 @@ bool LayerComparison::isComparable(Layer &layer, Record &record, const HostTenso
 }
 
 void LayerComparison::add(Layer &layer, HostTensor actual, HostTensor expected, SampleRange range) {
-  // Elements that one of them has not written yet are no difference, nor are NaN of what both have read.
+  // Elements that one of them has not written yet are no difference, nor are NaN of what both have
+  // read.
   auto clear = [](HostTensor &tensor, int64_t position) {
     const size_t width = dlc_dtype_size(tensor.dtype);
     std::memset(tensor.data.data() + size_t(position) * width, 0, width);

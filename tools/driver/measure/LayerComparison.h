@@ -1,11 +1,13 @@
-//===- LayerComparison.h - Each kernel of a model against its piece of another ----------*- C++ -*-===//
+//===- LayerComparison.h - Each kernel of a model against its piece of another ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `verify --layers` and `compare --layers`. Both programs run one command at a time on the same samples, the model first. Then
-// the reference runs; each value that it computes is held against the same value of the model, and then replaced by that. So
-// each kernel of the reference reads what the kernel of the model has read, and an error is seen where it is made and nowhere
-// after. Where the two programs have formed other kernels, a kernel is judged by the first value that both store.
-//===----------------------------------------------------------------------------------------------===//
+// `verify --layers` and `compare --layers`. Both programs run one command at a time on the same
+// samples, the model first. Then the reference runs; each value that it computes is held against
+// the same value of the model, and then replaced by that. So each kernel of the reference reads
+// what the kernel of the model has read, and an error is seen where it is made and nowhere after.
+// Where the two programs have formed other kernels, a kernel is judged by the first value that both
+// store.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_LAYERCOMPARISON_H
 #define DLC_TOOLS_DRIVER_LAYERCOMPARISON_H
 
@@ -23,12 +25,13 @@ public:
 
   /// Options that are about outputs and not about layers: kUsage, reported; else kOk.
   static int checkOptions(const ComparisonOptions &options);
-  /// Runs both, stepwise and on the devices that they are open on, on all samples of the feed, whose inputs are in the order
-  /// of `first`, one of them. An ExitCode, reported.
+  /// Runs both, stepwise and on the devices that they are open on, on all samples of the feed,
+  /// whose inputs are in the order of `first`, one of them. An ExitCode, reported.
   int run(SampleFeed &feed, const ModelRun &first, const ModelRun &model, const ModelRun &reference,
           const DeviceOptions &device);
-  /// Prints a line for each value that both store, with one for each of `sources` before them, and judges them: kAccuracy where
-  /// one is further off than its bound, with an error that names its layer and kernel.
+  /// Prints a line for each value that both store, with one for each of `sources` before them, and
+  /// judges them: kAccuracy where one is further off than its bound, with an error that names its
+  /// layer and kernel.
   int report(const std::vector<std::string> &sources, const Comparison::Bound &bound) const;
 
 private:

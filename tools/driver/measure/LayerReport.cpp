@@ -1,6 +1,6 @@
-//===- LayerReport.cpp - What a comparison of layers found, as text and as JSON ---------*- C++ -*-===//
+//===- LayerReport.cpp - What a comparison of layers found, as text and as JSON -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/DifferenceReport.h"
 #include "tools/driver/measure/ErrorMetric.h"

@@ -1,6 +1,6 @@
-//===- OutputDifference.cpp - How far results lie from what is expected -----------------*- C++ -*-===//
+//===- OutputDifference.cpp - How far results lie from what is expected -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/OutputDifference.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-//===- RangeEstimator.cpp - The range of an activation that 8 bits shall hold ----------*- C++ -*-===//
+//===- RangeEstimator.cpp - The range of an activation that 8 bits shall hold -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/RangeEstimator.h"
 
 #include <algorithm>
@@ -85,8 +85,8 @@ double RangeEstimator::squaredError(const Range &range) const {
   return sum;
 }
 
-/// The divergence of what was seen from the same with all elements of a step spread evenly over its bins that are
-/// not empty. What is cut off is added to the outermost bins of the former alone.
+/// The divergence of what was seen from the same with all elements of a step spread evenly over its
+/// bins that are not empty. What is cut off is added to the outermost bins of the former alone.
 double RangeEstimator::divergence(const Range &range) const {
   std::vector<double> cut(kBins), step(256), filled(256);
   std::vector<size_t> stepOf(kBins);

@@ -1,9 +1,9 @@
-//===- RangeEstimator.h - The range of an activation that 8 bits shall hold ------------*- C++ -*-===//
+//===- RangeEstimator.h - The range of an activation that 8 bits shall hold ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // 256 steps over all that was ever seen are coarse where one number in a million is large; cutting
 // such numbers off makes the steps finer. The methods differ in what they cut.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
 #define DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
 
@@ -16,11 +16,11 @@
 
 namespace dlc {
 
-/// How the range is chosen from what was seen. `minmax`: all of it. `average`: the moving average of
-/// each batch's smallest and largest, 0.9 of the old and 0.1 of the new. `percentile`: all but a
-/// hundred-thousandth at either end. `entropy`: the range whose 256 steps lose the least information
-/// (Kullback-Leibler divergence of what was seen from its quantized form). `mse`: the one with the
-/// least mean squared error, what is rounded and what is cut off together.
+/// How the range is chosen from what was seen. `minmax`: all of it. `average`: the moving average
+/// of each batch's smallest and largest, 0.9 of the old and 0.1 of the new. `percentile`: all but a
+/// hundred-thousandth at either end. `entropy`: the range whose 256 steps lose the least
+/// information (Kullback-Leibler divergence of what was seen from its quantized form). `mse`: the
+/// one with the least mean squared error, what is rounded and what is cut off together.
 enum class RangeMethod { minmax, average, percentile, entropy, mse };
 inline constexpr std::array<const char *, 5> kRangeMethods = {"minmax", "average", "percentile",
                                                               "entropy", "mse"};
@@ -43,8 +43,8 @@ public:
   /// The second.
   void count(const float *values, size_t count);
 
-  /// After the readings: the range, which takes in 0, for activations are padded with zeros. A symmetric
-  /// one reaches as far below it as above.
+  /// After the readings: the range, which takes in 0, for activations are padded with zeros. A
+  /// symmetric one reaches as far below it as above.
   Range range() const;
   /// Smallest and largest of all that were seen.
   Range extent() const { return seen; }

@@ -1,6 +1,6 @@
-//===- Bisect.cpp - What keeps a model in 16 bits from holding a bound -----------------*- C++ -*-===//
+//===- Bisect.cpp - What keeps a model in 16 bits from holding a bound --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/precision/Bisect.h"
 
 #include "codegen/Passes.h"

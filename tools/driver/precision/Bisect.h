@@ -1,4 +1,4 @@
-//===- Bisect.h - What keeps a model in 16 bits from holding a bound -------------------*- C++ -*-===//
+//===- Bisect.h - What keeps a model in 16 bits from holding a bound ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_BISECT_H
 #define DLC_TOOLS_DRIVER_BISECT_H

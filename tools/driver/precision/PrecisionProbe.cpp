@@ -1,6 +1,6 @@
-//===- PrecisionProbe.cpp - What a choice of layers in 16 bits costs on data -----------*- C++ -*-===//
+//===- PrecisionProbe.cpp - What a choice of layers in 16 bits costs on data --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/precision/PrecisionProbe.h"
 
 #include "passes/Passes.h"

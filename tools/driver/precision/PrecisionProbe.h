@@ -1,10 +1,10 @@
-//===- PrecisionProbe.h - What a choice of layers in 16 bits costs on data -------------*- C++ -*-===//
+//===- PrecisionProbe.h - What a choice of layers in 16 bits costs on data ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One program, compiled once, runs the model with any layers as if they ran in 16 bits (the pass
 // simulate-precision): a search over layers compiles nothing. What it finds is held against the
 // program that is really compiled so.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_PRECISIONPROBE_H
 #define DLC_TOOLS_DRIVER_PRECISIONPROBE_H
 
@@ -30,8 +30,8 @@ struct PrecisionGoal {
   std::vector<std::string> keepF32; // globs: layers that stay in f32 in any case
   bool bestEffort = false;          // where no choice holds the bound, the nearest one is taken
   bool byName = false;              // what is found shall hold where keepF32 names the layers, too
-  /// A package of the model for the CPU whose outputs the error is measured against; empty: the searched module with all
-  /// layers in f32.
+  /// A package of the model for the CPU whose outputs the error is measured against; empty: the
+  /// searched module with all layers in f32.
   std::string reference;
 };
 

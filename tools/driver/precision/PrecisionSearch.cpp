@@ -1,6 +1,6 @@
-//===- PrecisionSearch.cpp - The fewest layers in f32 with which a bound holds ---------*- C++ -*-===//
+//===- PrecisionSearch.cpp - The fewest layers in f32 with which a bound holds ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/precision/PrecisionSearch.h"
 
 #include "ir/dl/DLOps.h"

@@ -1,6 +1,6 @@
-//===- PrecisionSearch.h - The fewest layers in f32 with which a bound holds -----------*- C++ -*-===//
+//===- PrecisionSearch.h - The fewest layers in f32 with which a bound holds --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_PRECISIONSEARCH_H
 #define DLC_TOOLS_DRIVER_PRECISIONSEARCH_H
 
@@ -18,20 +18,22 @@ struct LayerPrecision {
   bool overflows = false, runsNarrow = true;
 };
 
-/// Where the bound does not hold with all layers in 16 bits: measures each layer by itself, keeps as
-/// many of the costliest ones in f32 as the bound needs, and takes back those that it holds without.
-/// Then the model is compiled so, and run: where that one misses the bound, more layers are kept.
+/// Where the bound does not hold with all layers in 16 bits: measures each layer by itself, keeps
+/// as many of the costliest ones in f32 as the bound needs, and takes back those that it holds
+/// without. Then the model is compiled so, and run: where that one misses the bound, more layers
+/// are kept.
 class PrecisionSearch {
 public:
-  /// `progress` is told what goes on, now and then. `option` begins the messages: "--precision mixed".
+  /// `progress` is told what goes on, now and then. `option` begins the messages: "--precision
+  /// mixed".
   PrecisionSearch(PrecisionGoal goal, std::string option,
                   std::function<void(const std::string &)> progress)
       : goal(std::move(goal)), option(std::move(option)), progress(std::move(progress)),
         probe(this->goal, this->progress) {}
 
-  /// `module` is what phase `compress` left. Ops that stay in f32 get kKeepF32. An ExitCode; all but
-  /// kOk are reported, kAccuracy where no layer may run in 16 bits, unless the goal is content with less: then a
-  /// warning says how far the nearest choice is off, and kOk.
+  /// `module` is what phase `compress` left. Ops that stay in f32 get kKeepF32. An ExitCode; all
+  /// but kOk are reported, kAccuracy where no layer may run in 16 bits, unless the goal is content
+  /// with less: then a warning says how far the nearest choice is off, and kOk.
   int run(mlir::ModuleOp module);
 
   llvm::ArrayRef<LayerPrecision> getLayers() const { return layers; }

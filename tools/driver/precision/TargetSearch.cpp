@@ -1,6 +1,6 @@
-//===- TargetSearch.cpp - The layers in f32 of each target's model ---------------------*- C++ -*-===//
+//===- TargetSearch.cpp - The layers in f32 of each target's model ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/precision/TargetSearch.h"
 
 #include "passes/precision/NarrowingRules.h"

@@ -1,4 +1,4 @@
-//===- TargetSearch.h - The layers in f32 of each target's model -----------------------*- C++ -*-===//
+//===- TargetSearch.h - The layers in f32 of each target's model --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TARGETSEARCH_H
 #define DLC_TOOLS_DRIVER_TARGETSEARCH_H

@@ -1,6 +1,6 @@
-//===- Decoder.cpp - Tokens into a model with a cache, and what comes next -------------*- C++ -*-===//
+//===- Decoder.cpp - Tokens into a model with a cache, and what comes next ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Decoder.h"
 
 #include "tools/driver/cli/Output.h"
@@ -11,7 +11,7 @@
 
 namespace dlc {
 
-//===- The next token -----------------------------------------------------------------------------===//
+//===- The next token -------------------------------------------------------------------------===//
 
 /// From 0 to below 1, the same for the same `seed` and `step` (SplitMix64).
 static double uniform(uint64_t seed, uint64_t step) {
@@ -49,7 +49,7 @@ int64_t chooseToken(const std::vector<double> &logits, const Sampling &sampling,
   return order[std::min(chosen, count - 1)];
 }
 
-//===- Runs ---------------------------------------------------------------------------------------===//
+//===- Runs -----------------------------------------------------------------------------------===//
 
 int64_t Decoder::capacity() const { return dlc_module_cache_capacity(session.getModule()); }
 

@@ -1,4 +1,4 @@
-//===- Decoder.h - Tokens into a model with a cache, and what comes next ---------------*- C++ -*-===//
+//===- Decoder.h - Tokens into a model with a cache, and what comes next ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_DECODER_H
 #define DLC_TOOLS_DRIVER_DECODER_H
@@ -12,7 +12,8 @@
 
 namespace dlc {
 
-/// How the next token follows from the logits. `model.generate` in Python chooses alike (runtime/python/dlc/generation.py).
+/// How the next token follows from the logits. `model.generate` in Python chooses alike
+/// (runtime/python/dlc/generation.py).
 struct Sampling {
   double temperature = 0; // 0: the token of the largest logit
   int64_t topK = 0; // among the so many largest, and those that equal the last of them; 0: all
@@ -20,21 +21,22 @@ struct Sampling {
   uint64_t seed = 0;
 };
 
-/// The token that follows `logits`, one for each token; the smaller one of two that are the likeliest. Equal for equal `seed` and `step`,
-/// the number of tokens chosen before.
+/// The token that follows `logits`, one for each token; the smaller one of two that are the
+/// likeliest. Equal for equal `seed` and `step`, the number of tokens chosen before.
 int64_t chooseToken(const std::vector<double> &logits, const Sampling &sampling, uint64_t step);
 
 /// A decoder that keeps what it has read in a cache: a model with states of a counted length.
 class Decoder {
 public:
-  /// Loads the file and finds out which of its inputs takes the tokens. An ExitCode, reported unless it is kOk.
+  /// Loads the file and finds out which of its inputs takes the tokens. An ExitCode, reported
+  /// unless it is kOk.
   int open(const std::string &path, const DeviceOptions &options);
   /// Positions that the cache holds.
   int64_t capacity() const;
   /// How many tokens there are, where the model says it.
   std::optional<int64_t> vocabulary() const { return tokenCount; }
-  /// Reads `tokens` after those that were read before, in as many runs as needed; `logits` are those that follow the last one. An
-  /// ExitCode.
+  /// Reads `tokens` after those that were read before, in as many runs as needed; `logits` are
+  /// those that follow the last one. An ExitCode.
   int read(const std::vector<int64_t> &tokens, std::vector<double> &logits);
 
 private:

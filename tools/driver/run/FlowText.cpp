@@ -1,6 +1,6 @@
-//===- FlowText.cpp - What a model that is cut into segments does -----------------------*- C++ -*-===//
+//===- FlowText.cpp - What a model that is cut into segments does -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/FlowText.h"
 
 #include "runtime/core/DType.h"

@@ -1,6 +1,6 @@
-//===- InspectWeights.cpp - What is in a file of weights -------------------------------*- C++ -*-===//
+//===- InspectWeights.cpp - What is in a file of weights ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/InspectWeights.h"
 
 #include "frontend/arrays/WeightFile.h"

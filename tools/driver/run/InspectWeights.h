@@ -1,4 +1,4 @@
-//===- InspectWeights.h - What is in a file of weights ---------------------------------*- C++ -*-===//
+//===- InspectWeights.h - What is in a file of weights ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_INSPECTWEIGHTS_H
 #define DLC_TOOLS_DRIVER_INSPECTWEIGHTS_H

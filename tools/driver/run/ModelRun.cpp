@@ -1,6 +1,6 @@
-//===- ModelRun.cpp - A model that is run on one batch after another --------------------*- C++ -*-===//
+//===- ModelRun.cpp - A model that is run on one batch after another ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/ModelRun.h"
 
 #include "frontend/arrays/InputFiles.h"
@@ -75,8 +75,9 @@ int ModelRun::failOther(const ModelRun &first, const char *what, const Infos &mi
                           "' has " + list(others) + "; '" + path + "' has " + list(mine));
 }
 
-/// Position of the value of this name, dtype and dims, as far as these are numbers; -1 where there is none. The dtype of an
-/// output may differ: a model may give in 16 bits what the other gives in 32.
+/// Position of the value of this name, dtype and dims, as far as these are numbers; -1 where there
+/// is none. The dtype of an output may differ: a model may give in 16 bits what the other gives in
+/// 32.
 static int findLike(const std::vector<dlc_value_info> &infos, const dlc_value_info &wanted,
                     bool isOutput) {
   auto isLike = [&](const dlc_value_info &info) {
@@ -116,7 +117,7 @@ int ModelRun::advance(const std::vector<dlc_tensor> &feed, SampleRange,
   return runOnce(context, inputs, names, results);
 }
 
-//===- Outputs in a file --------------------------------------------------------------------------===//
+//===- Outputs in a file ----------------------------------------------------------------------===//
 
 int StoredOutputs::open(const std::string &file, const ModelRun &model, int64_t samples) {
   path = file;

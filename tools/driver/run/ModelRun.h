@@ -1,8 +1,8 @@
-//===- ModelRun.h - A model that is run on one batch after another ----------------------*- C++ -*-===//
+//===- ModelRun.h - A model that is run on one batch after another ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On the C API alone. Problems are reported as they occur; the ExitCode says which kind.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_MODELRUN_H
 #define DLC_TOOLS_DRIVER_MODELRUN_H
 
@@ -11,8 +11,9 @@
 
 namespace dlc {
 
-/// Binds the shapes of the inputs, makes room for `outputs`, whose dtypes are set, and runs once; then each output has its own
-/// dims and numbers. `names` are those of the outputs. An ExitCode, reported.
+/// Binds the shapes of the inputs, makes room for `outputs`, whose dtypes are set, and runs once;
+/// then each output has its own dims and numbers. `names` are those of the outputs. An ExitCode,
+/// reported.
 int runOnce(dlc_context *context, const std::vector<dlc_tensor> &inputs,
             const std::vector<std::string> &names, std::vector<HostTensor> &outputs);
 
@@ -20,8 +21,9 @@ int runOnce(dlc_context *context, const std::vector<dlc_tensor> &inputs,
 class OutputSource {
 public:
   virtual ~OutputSource() = default;
-  /// Makes the outputs for the samples of `range`, whose inputs are in the order of the feed; an ExitCode. `like` are the outputs
-  /// that another source made for them; null where this is the first one.
+  /// Makes the outputs for the samples of `range`, whose inputs are in the order of the feed; an
+  /// ExitCode. `like` are the outputs that another source made for them; null where this is the
+  /// first one.
   virtual int advance(const std::vector<dlc_tensor> &inputs, SampleRange range,
                       const std::vector<HostTensor> *like) = 0;
   /// The outputs of the last batch, in the order of outputNames().
@@ -46,8 +48,9 @@ public:
   /// "m.bin on cpu (avx512, 2 threads)".
   std::string describe() const;
 
-  /// The feed's inputs are in the order of `first`, whose inputs and outputs these are: kUsage where they are not the same by
-  /// name, rank, dims that are numbers in both, and for inputs dtype.
+  /// The feed's inputs are in the order of `first`, whose inputs and outputs these are: kUsage
+  /// where they are not the same by name, rank, dims that are numbers in both, and for inputs
+  /// dtype.
   int follow(const ModelRun &first);
   /// Runs the model, its states zero.
   int advance(const std::vector<dlc_tensor> &inputs, SampleRange range,
@@ -64,10 +67,12 @@ private:
   std::vector<size_t> order; // of the feed's inputs
 };
 
-/// Outputs in a file, by name: an .npz, or an .npy where the model has one output. A row for each sample, as SampleFeed has it.
+/// Outputs in a file, by name: an .npz, or an .npy where the model has one output. A row for each
+/// sample, as SampleFeed has it.
 class StoredOutputs : public OutputSource {
 public:
-  /// Reads the outputs that the model has; kUsage where an array is missing or has not `samples` rows.
+  /// Reads the outputs that the model has; kUsage where an array is missing or has not `samples`
+  /// rows.
   int open(const std::string &path, const ModelRun &model, int64_t samples);
   int advance(const std::vector<dlc_tensor> &inputs, SampleRange range,
               const std::vector<HostTensor> *like) override;

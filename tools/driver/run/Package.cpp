@@ -1,6 +1,6 @@
-//===- Package.cpp - What a model.bin says about itself --------------------------------*- C++ -*-===//
+//===- Package.cpp - What a model.bin says about itself -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Package.h"
 
 #include "frontend/arrays/InputFiles.h"

@@ -1,8 +1,9 @@
-//===- Package.h - What a model.bin says about itself ----------------------------------*- C++ -*-===//
+//===- Package.h - What a model.bin says about itself -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API shows inputs and outputs; kernels, their lines of the model and their text stand in the package's table.
-//===----------------------------------------------------------------------------------------------===//
+// The C API shows inputs and outputs; kernels, their lines of the model and their text stand in the
+// package's table.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_PACKAGE_H
 #define DLC_TOOLS_DRIVER_PACKAGE_H
 

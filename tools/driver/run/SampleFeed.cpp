@@ -1,6 +1,6 @@
-//===- SampleFeed.cpp - Samples of a data set, batch by batch ---------------------------*- C++ -*-===//
+//===- SampleFeed.cpp - Samples of a data set, batch by batch -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/SampleFeed.h"
 
 #include "frontend/arrays/InputFiles.h"

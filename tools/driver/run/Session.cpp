@@ -1,6 +1,6 @@
-//===- Session.cpp - A model on a device, with its inputs and outputs ------------------*- C++ -*-===//
+//===- Session.cpp - A model on a device, with its inputs and outputs ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Session.h"
 
 #include "frontend/Spelling.h"
@@ -113,7 +113,8 @@ static void showKernels(void *, size_t done, size_t total) {
   (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// What "auto" took, and what else one may wish to know. Not for a reader who is no person, but where a GPU stands idle.
+/// What "auto" took, and what else one may wish to know. Not for a reader who is no person, but
+/// where a GPU stands idle.
 void Session::tellDevice(const DeviceOptions &options) {
   std::string remarks = dlc_context_remarks(context);
   bool isAuto = options.device == "auto", isPerson = isatty(STDERR_FILENO);
@@ -163,7 +164,8 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
     settings.cache_dir = options.cacheFolder.c_str();
   settings.progress = showKernels;
   if (dlc_status status = dlc_context_create(module, &settings, &context)) {
-    // A device that was asked for and cannot be used is a device error, whatever keeps it from working.
+    // A device that was asked for and cannot be used is a device error, whatever keeps it from
+    // working.
     int code = failRuntime(status);
     return code == kUnsupported && options.device.starts_with("cuda") ? static_cast<int>(kDevice)
                                                                       : code;

@@ -1,8 +1,9 @@
-//===- Session.h - A model on a device, with its inputs and outputs --------------------*- C++ -*-===//
+//===- Session.h - A model on a device, with its inputs and outputs -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by `run`, `bench`, `compare` and `verify`, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
-//===----------------------------------------------------------------------------------------------===//
+// Shared by `run`, `bench`, `compare` and `verify`, on the C API alone. Problems are reported as
+// they occur; the ExitCode says which kind.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_SESSION_H
 #define DLC_TOOLS_DRIVER_SESSION_H
 
@@ -37,15 +38,18 @@ public:
   ~Session();
   /// Loads the file and prepares it for the device.
   int open(const std::string &path, const DeviceOptions &options, bool profile = false);
-  /// Takes the dtypes and dims of all inputs from the `--input` texts and the files that they name. An input that none names
-  /// is an error, or random where `fillMissing`, its symbolic dims at their smallest.
+  /// Takes the dtypes and dims of all inputs from the `--input` texts and the files that they name.
+  /// An input that none names is an error, or random where `fillMissing`, its symbolic dims at
+  /// their smallest.
   int setInputs(const std::vector<std::string> &texts, bool fillMissing);
-  /// The first dim of each input is the steps of a stream, one run for each; that of the outputs will be, too. What has neither
-  /// file nor dims of its own is the same for all. To be called after setInputs.
+  /// The first dim of each input is the steps of a stream, one run for each; that of the outputs
+  /// will be, too. What has neither file nor dims of its own is the same for all. To be called
+  /// after setInputs.
   int setSteps();
   /// States are zero in each step, and not in the first alone.
   void resetInEachStep() { resetsStates = true; }
-  /// The random numbers of the first run, of each step where states are zero in each, are the first of this seed.
+  /// The random numbers of the first run, of each step where states are zero in each, are the first
+  /// of this seed.
   void drawFrom(int64_t first) { seed = first; }
   /// Binds the shapes and makes room for the outputs.
   int bind();
@@ -59,7 +63,8 @@ public:
   dlc_context *getContext() const { return context; }
   const std::vector<std::string> &outputNames() const { return outputs.names; }
   HostTensor &output(size_t index) { return outputs.tensors[index]; }
-  /// Position of the output `name`; of the only one where the name is empty. -1, after an error, where there is none.
+  /// Position of the output `name`; of the only one where the name is empty. -1, after an error,
+  /// where there is none.
   int findOutput(const std::string &name) const;
 
 private:
@@ -95,15 +100,15 @@ std::string checkDevice(const std::string &name);
 int failRuntime(dlc_status status);
 /// Reports that there is no room for the input or output (`what`) `name`; kDevice.
 int failMemory(const char *what, const std::string &name, const HostTensor &tensor);
-/// Sets the dims of output `index` under the last bind and makes room for it, unless only the run tells how large it is: then
-/// its view leaves it to the context. An ExitCode, reported.
+/// Sets the dims of output `index` under the last bind and makes room for it, unless only the run
+/// tells how large it is: then its view leaves it to the context. An ExitCode, reported.
 int makeRoom(dlc_context *context, size_t index, const std::string &name, HostTensor &output);
 /// After a run: gives the output its real dims, and the data that the context has kept.
 int takeOutput(dlc_context *context, size_t index, const std::string &name, HostTensor &output);
 /// "f32[N,1,28,28] (N = 1..1024)".
 std::string describeValue(const dlc_value_info &info);
-/// Points the runtime at the emulated CUDA beside this executable; false where it is not built, with a sentence in
-/// `problem`.
+/// Points the runtime at the emulated CUDA beside this executable; false where it is not built,
+/// with a sentence in `problem`.
 bool useEmulator(std::string &problem);
 
 } // namespace dlc

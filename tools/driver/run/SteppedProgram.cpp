@@ -1,6 +1,6 @@
-//===- SteppedProgram.cpp - A program that is run one command at a time ----------------*- C++ -*-===//
+//===- SteppedProgram.cpp - A program that is run one command at a time -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/SteppedProgram.h"
 
 #include "runtime/core/DType.h"
@@ -241,7 +241,8 @@ Status SteppedProgram::step(size_t number, std::vector<uint32_t> &written) {
   for (uint32_t root : roots)
     before.emplace_back(contents[root].data(), contents[root].data() + plan.buffers[root].bytes);
   DLC_TRY(execute(command, roots));
-  // The results follow the operands: of two arguments in the same memory the last one is what was written.
+  // The results follow the operands: of two arguments in the same memory the last one is what was
+  // written.
   for (size_t i = 0; i < roots.size(); ++i) {
     if (std::memcmp(before[i].data(), contents[roots[i]].data(), before[i].size()) == 0)
       continue;
@@ -254,7 +255,7 @@ Status SteppedProgram::step(size_t number, std::vector<uint32_t> &written) {
   return {};
 }
 
-//===- Values -------------------------------------------------------------------------------------===//
+//===- Values ---------------------------------------------------------------------------------===//
 
 std::vector<int64_t> SteppedProgram::dimsOf(uint32_t buffer) const {
   std::vector<int64_t> dims;
@@ -264,8 +265,8 @@ std::vector<int64_t> SteppedProgram::dimsOf(uint32_t buffer) const {
   return dims;
 }
 
-/// For each dim, how far each of its indices leads into the buffer, in elements: the sum over the dims is the place of an
-/// element.
+/// For each dim, how far each of its indices leads into the buffer, in elements: the sum over the
+/// dims is the place of an element.
 std::vector<std::vector<int64_t>> SteppedProgram::offsetsOf(uint32_t buffer) const {
   const schema::Buffer &described = bufferTable(buffer);
   const std::vector<int64_t> dims = dimsOf(buffer);
@@ -347,7 +348,7 @@ void SteppedProgram::setValue(uint32_t buffer, const HostTensor &tensor) {
   });
 }
 
-//===- Names --------------------------------------------------------------------------------------===//
+//===- Names ----------------------------------------------------------------------------------===//
 
 std::string SteppedProgram::interfaceName(uint32_t buffer) const {
   const PlannedBuffer &it = plan.buffers[buffer];

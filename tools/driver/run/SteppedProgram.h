@@ -1,9 +1,9 @@
-//===- SteppedProgram.h - A program that is run one command at a time ------------------*- C++ -*-===//
+//===- SteppedProgram.h - A program that is run one command at a time ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The commands are those of any run, so that looking at values changes no fusion. But each buffer has memory of its own, in
-// which a caller may read and replace what the commands before have left.
-//===----------------------------------------------------------------------------------------------===//
+// The commands are those of any run, so that looking at values changes no fusion. But each buffer
+// has memory of its own, in which a caller may read and replace what the commands before have left.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_STEPPEDPROGRAM_H
 #define DLC_TOOLS_DRIVER_STEPPEDPROGRAM_H
 
@@ -22,27 +22,31 @@ namespace dlc {
 class SteppedProgram {
 public:
   virtual ~SteppedProgram() = default;
-  /// Loads the file for `device`, which is what dlc_context_device says of a context. An ExitCode, reported unless it is kOk:
-  /// kUnsupported where data say how large values are, whose commands cannot be told from their padding.
+  /// Loads the file for `device`, which is what dlc_context_device says of a context. An ExitCode,
+  /// reported unless it is kOk: kUnsupported where data say how large values are, whose commands
+  /// cannot be told from their padding.
   static int open(const std::string &path, const std::string &device, const DeviceOptions &options,
                   std::unique_ptr<SteppedProgram> &made);
 
-  /// Binds the shapes of these inputs, which have these names, and takes their values. States are zero, and nothing has run.
+  /// Binds the shapes of these inputs, which have these names, and takes their values. States are
+  /// zero, and nothing has run.
   rt::Status begin(const std::vector<dlc_tensor> &inputs, const std::vector<std::string> &names);
   size_t numCommands() const { return plan.commands.size(); }
   /// Runs a command. `written` becomes the buffers that it has changed.
   rt::Status step(size_t command, std::vector<uint32_t> &written);
 
-  /// A buffer's value, row-major in its logical dims. An element that nothing has written yet has the bytes of kPoison.
+  /// A buffer's value, row-major in its logical dims. An element that nothing has written yet has
+  /// the bytes of kPoison.
   HostTensor value(uint32_t buffer) const;
-  /// Replaces a buffer's value, but for elements of `tensor` that nothing has written: it has the same dims, and the dtype of
-  /// the buffer or any where that is f32 or f64.
+  /// Replaces a buffer's value, but for elements of `tensor` that nothing has written: it has the
+  /// same dims, and the dtype of the buffer or any where that is f32 or f64.
   void setValue(uint32_t buffer, const HostTensor &tensor);
   bool takesValuesOf(uint32_t buffer, dlc_dtype dtype) const;
   static bool isWritten(const HostTensor &tensor, int64_t position);
 
-  /// What tells the values of a program apart from each other, and is the same for the same value in another program of the
-  /// model: the output or state that it is, else its layers and place, and its dims.
+  /// What tells the values of a program apart from each other, and is the same for the same value
+  /// in another program of the model: the output or state that it is, else its layers and place,
+  /// and its dims.
   std::string keyOf(uint32_t buffer) const;
   const schema::Buffer &bufferTable(uint32_t buffer) const {
     return *table->buffers()->Get(buffer);

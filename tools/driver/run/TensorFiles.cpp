@@ -1,6 +1,6 @@
-//===- TensorFiles.cpp - Arrays from and to .npy and .npz files ------------------------*- C++ -*-===//
+//===- TensorFiles.cpp - Arrays from and to .npy and .npz files ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpzFile.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Tensors.h"

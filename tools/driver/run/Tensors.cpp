@@ -1,6 +1,6 @@
-//===- Tensors.cpp - Arrays from files, from the command line, and compared ------------*- C++ -*-===//
+//===- Tensors.cpp - Arrays from files, from the command line, and compared ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Tensors.h"
 
 #include "frontend/arrays/WeightFile.h"
@@ -32,7 +32,7 @@ bool HostTensor::allocate() {
   return false;
 }
 
-//===- Elements -----------------------------------------------------------------------------------===//
+//===- Elements -------------------------------------------------------------------------------===//
 
 static double fromHalf(uint16_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -197,7 +197,7 @@ std::string HostTensor::describe() const {
   return text + "]";
 }
 
-//===- Specifications -----------------------------------------------------------------------------===//
+//===- Specifications -------------------------------------------------------------------------===//
 
 std::optional<dlc_dtype> dtypeNamed(const std::string &name) {
   for (int dtype = DLC_F64; dlc_dtype_size(static_cast<dlc_dtype>(dtype)); ++dtype)
@@ -260,7 +260,7 @@ std::optional<TensorSpec> TensorSpec::parse(const std::string &text, std::string
   return std::nullopt;
 }
 
-//===- Comparison and text ------------------------------------------------------------------------===//
+//===- Comparison and text --------------------------------------------------------------------===//
 
 static std::string indexText(int64_t position, const std::vector<int64_t> &dims) {
   std::string text;

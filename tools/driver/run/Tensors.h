@@ -1,4 +1,4 @@
-//===- Tensors.h - Arrays from files, from the command line, and compared --------------*- C++ -*-===//
+//===- Tensors.h - Arrays from files, from the command line, and compared -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TENSORS_H
 #define DLC_TOOLS_DRIVER_TENSORS_H
@@ -36,7 +36,8 @@ struct HostTensor {
 /// nullopt where no dtype has this name.
 std::optional<dlc_dtype> dtypeNamed(const std::string &name);
 
-/// "x=@x.npy", "@x.npz", "x=8x1x28x28xf32=random", "x=zeros": where the values of an input or output come from or go to.
+/// "x=@x.npy", "@x.npz", "x=8x1x28x28xf32=random", "x=zeros": where the values of an input or
+/// output come from or go to.
 struct TensorSpec {
   std::string name;                // empty where it was left out
   std::string file;                // behind '@'
@@ -47,7 +48,8 @@ struct TensorSpec {
   static std::optional<TensorSpec> parse(const std::string &text, std::string &problem);
 };
 
-/// Reads a .npy, or the array `name` of a .npz; an ExitCode, with a sentence in `problem` unless that is kOk.
+/// Reads a .npy, or the array `name` of a .npz; an ExitCode, with a sentence in `problem` unless
+/// that is kOk.
 int readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
                std::string &problem);
 /// Reads its dtype and dims alone.
@@ -62,12 +64,12 @@ struct NamedTensor {
 /// Writes an .npz of the arrays, or an .npy of the only one; "-" is standard output. An ExitCode,
 /// reported unless it is kOk.
 int writeTensors(const std::string &path, const std::vector<NamedTensor> &tensors);
-/// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15, bools.
-/// False where there is not that much memory.
+/// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15,
+/// bools. False where there is not that much memory.
 bool fillRandom(HostTensor &tensor, uint64_t seed);
 
-/// Where `actual` lies further than atol + rtol*|expected| from `expected`: what follows its name in a sentence, with the
-/// worst element. NaN matches NaN alone.
+/// Where `actual` lies further than atol + rtol*|expected| from `expected`: what follows its name
+/// in a sentence, with the worst element. NaN matches NaN alone.
 std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected,
                                           double atol, double rtol);
 /// That the output `name` holds NaN, how many and where the first is; empty where it holds none.

@@ -1,6 +1,6 @@
-//===- AddedTokens.cpp - Tokens that are found before all others -----------------------*- C++ -*-===//
+//===- AddedTokens.cpp - Tokens that are found before all others --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/AddedTokens.h"
 
 #include "tools/driver/text/Characters.h"

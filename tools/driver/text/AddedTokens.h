@@ -1,4 +1,4 @@
-//===- AddedTokens.h - Tokens that are found before all others -------------------------*- C++ -*-===//
+//===- AddedTokens.h - Tokens that are found before all others ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_ADDEDTOKENS_H
 #define DLC_TOOLS_DRIVER_TEXT_ADDEDTOKENS_H

@@ -1,6 +1,6 @@
-//===- CharacterMap.cpp - SentencePiece's table of what characters become --------------*- C++ -*-===//
+//===- CharacterMap.cpp - SentencePiece's table of what characters become -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/CharacterMap.h"
 
 #include "tools/driver/text/Characters.h"
@@ -10,7 +10,7 @@
 
 namespace dlc::text {
 
-//===- Units of the trie --------------------------------------------------------------------------===//
+//===- Units of the trie ----------------------------------------------------------------------===//
 
 /// The byte that leads to the unit; of a leaf it has bit 31 as well.
 static uint32_t labelOf(uint32_t unit) { return unit & 0x800000FF; }
@@ -19,7 +19,7 @@ static bool hasLeaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
 static uint32_t offsetOf(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
 static uint32_t valueOf(uint32_t leaf) { return leaf & 0x7FFFFFFF; }
 
-//===- The table ----------------------------------------------------------------------------------===//
+//===- The table ------------------------------------------------------------------------------===//
 
 std::shared_ptr<const CharacterMap> CharacterMap::read(const FileField &field) {
   std::vector<char> bytes;

@@ -1,4 +1,4 @@
-//===- CharacterMap.h - SentencePiece's table of what characters become ----------------*- C++ -*-===//
+//===- CharacterMap.h - SentencePiece's table of what characters become -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_CHARACTERMAP_H
 #define DLC_TOOLS_DRIVER_TEXT_CHARACTERMAP_H

@@ -1,6 +1,6 @@
-//===- Characters.cpp - UTF-8, its normal forms, and bytes as characters ---------------*- C++ -*-===//
+//===- Characters.cpp - UTF-8, its normal forms, and bytes as characters ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/Characters.h"
 
 #include "tools/driver/text/Problem.h"
@@ -71,7 +71,7 @@ std::string lowercase(std::string_view text) {
   return lower;
 }
 
-//===- Bytes --------------------------------------------------------------------------------------===//
+//===- Bytes ----------------------------------------------------------------------------------===//
 
 namespace {
 /// The characters of bytes, all below U+0144, and the bytes of characters (-1: of none).

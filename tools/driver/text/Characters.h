@@ -1,8 +1,8 @@
-//===- Characters.h - UTF-8, its normal forms, and bytes as characters -----------------*- C++ -*-===//
+//===- Characters.h - UTF-8, its normal forms, and bytes as characters --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All texts here are valid UTF-8.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_TEXT_CHARACTERS_H
 #define DLC_TOOLS_DRIVER_TEXT_CHARACTERS_H
 

@@ -1,6 +1,6 @@
-//===- FileField.cpp - A value of a tokenizer.json, with its place ---------------------*- C++ -*-===//
+//===- FileField.cpp - A value of a tokenizer.json, with its place ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/FileField.h"
 
 #include "frontend/Spelling.h"

@@ -1,10 +1,10 @@
-//===- FileField.h - A value of a tokenizer.json, with its place -----------------------*- C++ -*-===//
+//===- FileField.h - A value of a tokenizer.json, with its place --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A field knows its path from the root of the file, such as pre_tokenizer.pretokenizers[0].pattern,
 // and puts it before each problem. After a problem the getters go on giving what they can, so that
 // a reader looks at the problem once, when it has read everything.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_TEXT_FILEFIELD_H
 #define DLC_TOOLS_DRIVER_TEXT_FILEFIELD_H
 

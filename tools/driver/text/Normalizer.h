@@ -1,4 +1,4 @@
-//===- Normalizer.h - What becomes of a text before it is cut --------------------------*- C++ -*-===//
+//===- Normalizer.h - What becomes of a text before it is cut -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_NORMALIZER_H
 #define DLC_TOOLS_DRIVER_TEXT_NORMALIZER_H

@@ -1,6 +1,6 @@
-//===- Normalizers.cpp - What becomes of a text before it is cut -----------------------*- C++ -*-===//
+//===- Normalizers.cpp - What becomes of a text before it is cut --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/CharacterMap.h"
 #include "tools/driver/text/Characters.h"
 #include "tools/driver/text/Normalizer.h"

@@ -1,6 +1,6 @@
-//===- Pattern.cpp - A text or regular expression that splits texts --------------------*- C++ -*-===//
+//===- Pattern.cpp - A text or regular expression that splits texts -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/Pattern.h"
 
 #include "frontend/Spelling.h"

@@ -1,4 +1,4 @@
-//===- Pattern.h - A text or regular expression that splits texts ----------------------*- C++ -*-===//
+//===- Pattern.h - A text or regular expression that splits texts -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_PATTERN_H
 #define DLC_TOOLS_DRIVER_TEXT_PATTERN_H

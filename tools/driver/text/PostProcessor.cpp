@@ -1,6 +1,6 @@
-//===- PostProcessor.cpp - What comes before and after the tokens of a text ------------*- C++ -*-===//
+//===- PostProcessor.cpp - What comes before and after the tokens of a text ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/PostProcessor.h"
 
 namespace dlc::text {

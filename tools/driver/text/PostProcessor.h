@@ -1,4 +1,4 @@
-//===- PostProcessor.h - What comes before and after the tokens of a text --------------*- C++ -*-===//
+//===- PostProcessor.h - What comes before and after the tokens of a text -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_POSTPROCESSOR_H
 #define DLC_TOOLS_DRIVER_TEXT_POSTPROCESSOR_H

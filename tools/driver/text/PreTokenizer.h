@@ -1,4 +1,4 @@
-//===- PreTokenizer.h - Where a text is cut before its tokens are found ----------------*- C++ -*-===//
+//===- PreTokenizer.h - Where a text is cut before its tokens are found -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_PRETOKENIZER_H
 #define DLC_TOOLS_DRIVER_TEXT_PRETOKENIZER_H

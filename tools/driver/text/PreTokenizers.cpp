@@ -1,6 +1,6 @@
-//===- PreTokenizers.cpp - Where a text is cut before its tokens are found -------------*- C++ -*-===//
+//===- PreTokenizers.cpp - Where a text is cut before its tokens are found ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/Characters.h"
 #include "tools/driver/text/Pattern.h"
 #include "tools/driver/text/PreTokenizer.h"

@@ -1,4 +1,4 @@
-//===- PrefixIndex.h - Which of many texts begin at a place ----------------------------*- C++ -*-===//
+//===- PrefixIndex.h - Which of many texts begin at a place -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_PREFIXINDEX_H
 #define DLC_TOOLS_DRIVER_TEXT_PREFIXINDEX_H

@@ -1,4 +1,4 @@
-//===- Problem.h - Why a tokenizer or a text is not taken ------------------------------*- C++ -*-===//
+//===- Problem.h - Why a tokenizer or a text is not taken ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_PROBLEM_H
 #define DLC_TOOLS_DRIVER_TEXT_PROBLEM_H

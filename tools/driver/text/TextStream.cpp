@@ -1,6 +1,6 @@
-//===- TextStream.cpp - Text that appears token by token -------------------------------*- C++ -*-===//
+//===- TextStream.cpp - Text that appears token by token ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/TextStream.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- TextStream.h - Text that appears token by token ---------------------------------*- C++ -*-===//
+//===- TextStream.h - Text that appears token by token ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_TEXTSTREAM_H
 #define DLC_TOOLS_DRIVER_TEXT_TEXTSTREAM_H

@@ -1,4 +1,4 @@
-//===- TokenDecoder.h - From tokens to the text that they are --------------------------*- C++ -*-===//
+//===- TokenDecoder.h - From tokens to the text that they are -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_TOKENDECODER_H
 #define DLC_TOOLS_DRIVER_TEXT_TOKENDECODER_H

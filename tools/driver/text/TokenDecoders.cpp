@@ -1,6 +1,6 @@
-//===- TokenDecoders.cpp - From tokens to the text that they are -----------------------*- C++ -*-===//
+//===- TokenDecoders.cpp - From tokens to the text that they are --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/Characters.h"
 #include "tools/driver/text/Pattern.h"
 #include "tools/driver/text/PreTokenizer.h"

@@ -1,6 +1,6 @@
-//===- Tokenizer.cpp - Between texts and the numbers of tokens -------------------------*- C++ -*-===//
+//===- Tokenizer.cpp - Between texts and the numbers of tokens ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/Tokenizer.h"
 
 #include "tools/driver/text/Characters.h"

@@ -1,4 +1,4 @@
-//===- Tokenizer.h - Between texts and the numbers of tokens ---------------------------*- C++ -*-===//
+//===- Tokenizer.h - Between texts and the numbers of tokens ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_TOKENIZER_H
 #define DLC_TOOLS_DRIVER_TEXT_TOKENIZER_H

@@ -1,6 +1,6 @@
-//===- TokenizerFile.cpp - Reading a tokenizer.json ------------------------------------*- C++ -*-===//
+//===- TokenizerFile.cpp - Reading a tokenizer.json ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/arrays/InputFiles.h"
 #include "tools/driver/text/Tokenizer.h"

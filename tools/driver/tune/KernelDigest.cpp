@@ -1,6 +1,6 @@
-//===- KernelDigest.cpp - What a kernel computes, in 16 digits -------------------------*- C++ -*-===//
+//===- KernelDigest.cpp - What a kernel computes, in 16 digits ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/KernelDigest.h"
 
 #include "llvm/Support/FormatVariadic.h"

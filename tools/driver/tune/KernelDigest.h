@@ -1,4 +1,4 @@
-//===- KernelDigest.h - What a kernel computes, in 16 digits ---------------------------*- C++ -*-===//
+//===- KernelDigest.h - What a kernel computes, in 16 digits ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TUNE_KERNELDIGEST_H
 #define DLC_TOOLS_DRIVER_TUNE_KERNELDIGEST_H

@@ -1,6 +1,6 @@
-//===- KernelRoles.cpp - Which launch of a program a kernel is for ---------------------*- C++ -*-===//
+//===- KernelRoles.cpp - Which launch of a program a kernel is for ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/KernelRoles.h"
 
 #include "llvm/ADT/StringRef.h"

@@ -1,4 +1,4 @@
-//===- KernelRoles.h - Which launch of a program a kernel is for -----------------------*- C++ -*-===//
+//===- KernelRoles.h - Which launch of a program a kernel is for --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TUNE_KERNELROLES_H
 #define DLC_TOOLS_DRIVER_TUNE_KERNELROLES_H

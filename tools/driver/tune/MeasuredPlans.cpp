@@ -1,6 +1,6 @@
-//===- MeasuredPlans.cpp - The plans of --plans, for the kernels of a model ------------*- C++ -*-===//
+//===- MeasuredPlans.cpp - The plans of --plans, for the kernels of a model ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/MeasuredPlans.h"
 
 #include "codegen/plan/PlanChoice.h"

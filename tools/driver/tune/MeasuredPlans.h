@@ -1,4 +1,4 @@
-//===- MeasuredPlans.h - The plans of --plans, for the kernels of a model --------------*- C++ -*-===//
+//===- MeasuredPlans.h - The plans of --plans, for the kernels of a model -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TUNE_MEASUREDPLANS_H
 #define DLC_TOOLS_DRIVER_TUNE_MEASUREDPLANS_H

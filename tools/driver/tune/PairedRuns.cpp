@@ -1,6 +1,6 @@
-//===- PairedRuns.cpp - Two compiled models, timed in turn -----------------------------*- C++ -*-===//
+//===- PairedRuns.cpp - Two compiled models, timed in turn --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/PairedRuns.h"
 
 #include "tools/driver/cli/Output.h"

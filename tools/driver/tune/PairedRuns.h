@@ -1,4 +1,4 @@
-//===- PairedRuns.h - Two compiled models, timed in turn -------------------------------*- C++ -*-===//
+//===- PairedRuns.h - Two compiled models, timed in turn ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TUNE_PAIREDRUNS_H
 #define DLC_TOOLS_DRIVER_TUNE_PAIREDRUNS_H
@@ -20,8 +20,8 @@ struct TimedKernel {
 };
 using KernelTimes = std::map<std::string, TimedKernel>;
 
-/// The models are run by turns, some runs each, so that both meet the same machine; the first run of
-/// a turn, which finds the caches as the other model left them, does not count.
+/// The models are run by turns, some runs each, so that both meet the same machine; the first run
+/// of a turn, which finds the caches as the other model left them, does not count.
 struct PairedRuns {
   std::string first, second; // model.bin files
   DeviceOptions device;

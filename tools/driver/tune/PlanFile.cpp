@@ -1,6 +1,6 @@
-//===- PlanFile.cpp - Plans of kernels that were measured ------------------------------*- C++ -*-===//
+//===- PlanFile.cpp - Plans of kernels that were measured ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/PlanFile.h"
 
 #include "codegen/Passes.h"

@@ -1,4 +1,4 @@
-//===- PlanFile.h - Plans of kernels that were measured --------------------------------*- C++ -*-===//
+//===- PlanFile.h - Plans of kernels that were measured -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `dlc tune` writes this file and `dlc compile --plans` reads it. The first line is "dlc-plans 1",
@@ -7,10 +7,10 @@
 //     TARGET DIGEST PLAN
 //     cpu 5b0c31f29ad44e07 windows   # conv2d_relu: 33.0 us, by panels 41.2
 //
-// '#' begins a comment. A kernel whose own plan is the fastest is a comment, too. The digest is that of
-// the kernel (KernelDigest.h): a plan serves every model that has the same kernel, and no other
-// kernel of the same name.
-//===----------------------------------------------------------------------------------------------===//
+// '#' begins a comment. A kernel whose own plan is the fastest is a comment, too. The digest is
+// that of the kernel (KernelDigest.h): a plan serves every model that has the same kernel, and no
+// other kernel of the same name.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_TUNE_PLANFILE_H
 #define DLC_TOOLS_DRIVER_TUNE_PLANFILE_H
 

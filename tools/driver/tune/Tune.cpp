@@ -1,6 +1,6 @@
-//===- Tune.cpp - Which plan of each kernel is the fastest on this machine -------------*- C++ -*-===//
+//===- Tune.cpp - Which plan of each kernel is the fastest on this machine ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/Tune.h"
 
 #include "tools/driver/cli/Output.h"

@@ -1,4 +1,4 @@
-//===- Tune.h - Which plan of each kernel is the fastest on this machine ---------------*- C++ -*-===//
+//===- Tune.h - Which plan of each kernel is the fastest on this machine ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TUNE_TUNE_H
 #define DLC_TOOLS_DRIVER_TUNE_TUNE_H
@@ -7,9 +7,9 @@
 
 namespace dlc {
 
-/// Compiles the model by its own plans and, once for each round of candidates, by others; runs each of
-/// these files in turn with the first one, and writes the plans that were faster (PlanFile.h). An
-/// ExitCode.
+/// Compiles the model by its own plans and, once for each round of candidates, by others; runs each
+/// of these files in turn with the first one, and writes the plans that were faster (PlanFile.h).
+/// An ExitCode.
 int tuneModel(const TuneOptions &options);
 
 } // namespace dlc

@@ -1,4 +1,5 @@
-"""Compilation: the compiler runs as a process of its own, and what it says becomes an exception or a warning."""
+"""Compilation: the compiler runs as a process of its own, and what it says becomes an exception or
+a warning."""
 from __future__ import annotations
 
 import os
@@ -23,31 +24,46 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, np.ndarray]
 
 #: Options of `dlc compile` that take one value as it is.
-_VALUES = {"model": "--model", "precision": "--precision", "max_error": "--max-error", "error_metric": "--error-metric", "io": "--io",
-           "quantize": "--quantize", "group": "--group", "calib_method": "--calib-method", "calib_batch": "--calib-batch",
-           "report": "--report", "plans": "--plans", "dump_dir": "--dump-dir"}
+_VALUES = {
+    "model": "--model", "precision": "--precision", "max_error": "--max-error",
+    "error_metric": "--error-metric", "io": "--io", "quantize": "--quantize", "group": "--group",
+    "calib_method": "--calib-method", "calib_batch": "--calib-batch", "report": "--report",
+    "plans": "--plans", "dump_dir": "--dump-dir"
+}
 #: Options that take shapes of inputs, and options that may be repeated.
-_SHAPES = {"shapes": "--shapes", "min_shapes": "--min-shapes", "max_shapes": "--max-shapes", "opt_shapes": "--opt-shapes"}
+_SHAPES = {
+    "shapes": "--shapes", "min_shapes": "--min-shapes", "max_shapes": "--max-shapes",
+    "opt_shapes": "--opt-shapes"
+}
 _LISTS = {"keep_f32": "--keep-f32"}
 
 
 def find_tool() -> str:
-    """The dlc that compiles: DLC_TOOL, the one in the wheel, that of the build beside this package, or the one in PATH."""
+    """The dlc that compiles: DLC_TOOL, the one in the wheel, that of the build beside this package,
+    or the one in PATH."""
     package = os.path.dirname(os.path.abspath(_runtime.__file__))
-    beside = [os.path.join(package, "bin", "dlc"), os.path.join(package, os.pardir, os.pardir, "bin", "dlc")]
-    found = os.environ.get("DLC_TOOL") or next(filter(os.path.exists, beside), None) or shutil.which("dlc")
+    beside = [
+        os.path.join(package, "bin", "dlc"),
+        os.path.join(package, os.pardir, os.pardir, "bin", "dlc")
+    ]
+    found = os.environ.get("DLC_TOOL") or next(filter(os.path.exists, beside),
+                                               None) or shutil.which("dlc")
     if not found:
-        raise Error("this dlc has no compiler: install the wheel, or name a dlc in DLC_TOOL", Code.UNSUPPORTED)
+        raise Error("this dlc has no compiler: install the wheel, or name a dlc in DLC_TOOL",
+                    Code.UNSUPPORTED)
     return found
 
 
 def run_tool(arguments: Sequence[str], rename: Mapping[str, str] | None = None) -> None:
-    """Runs dlc. What it says is raised, or given as a warning where it went well; `rename` replaces paths in it."""
+    """Runs dlc. What it says is raised, or given as a warning where it went well; `rename` replaces
+    paths in it."""
     command = [find_tool(), *arguments]
     try:
-        run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True, errors="replace")
     except OSError as error:
-        raise Error(f"cannot start the compiler '{command[0]}': {error.strerror}", Code.DEVICE) from None
+        raise Error(f"cannot start the compiler '{command[0]}': {error.strerror}",
+                    Code.DEVICE) from None
     said = run.stderr.strip()
     for old, new in (rename or {}).items():
         said = said.replace(old, new)
@@ -62,7 +78,9 @@ def run_tool(arguments: Sequence[str], rename: Mapping[str, str] | None = None) 
 
 def _shape_text(name: str, shapes: Shapes) -> str:
     if not isinstance(shapes, dict):
-        raise Error(f"{name}: expected shapes by name, as in {{'x': (8, 3, 224, 224)}}, got a {type(shapes).__name__}", Code.USAGE)
+        raise Error(
+            f"{name}: expected shapes by name, as in {{'x': (8, 3, 224, 224)}}, got a {type(shapes).__name__}",
+            Code.USAGE)
     return ",".join(f"{value}:{'x'.join(map(str, shape))}" for value, shape in shapes.items())
 
 
@@ -92,7 +110,10 @@ def _arguments(options: dict[str, Any], folder: str) -> list[str]:
     for path in weights if isinstance(weights, (list, tuple)) else [weights] if weights else []:
         found += ["--weights", os.fspath(path)]
     if (calib := options.pop("calib", None)) is not None:
-        found += ["--calib", _array_file(folder, "calib", calib) if isinstance(calib, dict) else os.fspath(calib)]
+        found += [
+            "--calib",
+            _array_file(folder, "calib", calib) if isinstance(calib, dict) else os.fspath(calib)
+        ]
     for name, output in (options.pop("states", None) or {}).items():
         found += ["--state", f"{name}={output}"]
     for number, (name, array) in enumerate((options.pop("const_inputs", None) or {}).items()):
@@ -116,15 +137,19 @@ def _export_torch(source: Any, options: dict[str, Any], folder: str) -> str:
         raise Error(f"dlc.compile takes modules of PyTorch 2.5 and later, this is {torch.__version__}: write an ONNX file by "
                     "torch.onnx.export and compile that", Code.UNSUPPORTED)
     if example is None:
-        raise Error("a torch.nn.Module needs an example of its inputs: dlc.compile(module, x)", Code.USAGE)
+        raise Error("a torch.nn.Module needs an example of its inputs: dlc.compile(module, x)",
+                    Code.USAGE)
     if states not in (None, "keep", "refuse"):
-        raise Error(f"states of a torch.nn.Module are 'keep' or 'refuse', got {states!r}", Code.USAGE)
+        raise Error(f"states of a torch.nn.Module are 'keep' or 'refuse', got {states!r}",
+                    Code.USAGE)
     from .aten import export
     from .aten.failure import CallFailure, ExportFailure
     try:
-        path, options["structure"] = export.write(source, example, folder, options.pop("outputs"), options.pop("dynamic"), states != "refuse")
+        path, options["structure"] = export.write(source, example, folder, options.pop("outputs"),
+                                                  options.pop("dynamic"), states != "refuse")
     except ExportFailure as failure:
-        raise Error(str(failure), Code.USAGE if isinstance(failure, CallFailure) else Code.UNSUPPORTED) from None
+        raise Error(str(failure),
+                    Code.USAGE if isinstance(failure, CallFailure) else Code.UNSUPPORTED) from None
     if options["structure"].remark:
         warnings.warn(options["structure"].remark, CompileWarning, stacklevel=4)
     return path
@@ -136,7 +161,8 @@ def _is_keras_model(source: Any) -> bool:
 
 
 def _keras_text(source: Any, options: dict[str, Any], folder: str) -> str:
-    """The .dl file of a Keras model; its weights become those of the options, unless there are some."""
+    """The .dl file of a Keras model; its weights become those of the options, unless there are
+    some."""
     from . import keras_import, keras_text
     saved, path = os.path.join(folder, "model.keras"), os.path.join(folder, "model.dl")
     source.save(saved)
@@ -154,7 +180,9 @@ def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str
         return path, {path: type(source).__name__}
     for name in ("example", "outputs", "dynamic"):
         if options.pop(name) is not None:
-            raise Error(f"{name} belongs to a torch.nn.Module; the source is a {type(source).__name__}", Code.USAGE)
+            raise Error(
+                f"{name} belongs to a torch.nn.Module; the source is a {type(source).__name__}",
+                Code.USAGE)
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source), {}
     if _is_keras_model(source):
@@ -177,15 +205,21 @@ def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str
     return path, {path: name}
 
 
-def register_op(name: str, function: Callable[..., str | Sequence[str]] | str | Sequence[str] | None = None) -> Any:
-    """Registers how dlc writes an op of PyTorch that it does not know, such as a torch.library.custom_op.
+def register_op(
+        name: str,
+        function: Callable[..., str | Sequence[str]] | str | Sequence[str] | None = None) -> Any:
+    """Registers how dlc writes an op of PyTorch that it does not know, such as a
+    torch.library.custom_op.
 
-    name         "mylib::twice", or with its overload "mylib::twice.default", which is the one that is meant without
-    function     returns the text of an expression in dlc's language, or a tuple of texts for an op of several results. Its arguments are
-                 those of the op. A tensor is a text that names it, a list of tensors a list of such texts; a size that varies is
-                 a text, and a dtype is one ("f32"). Numbers, strings, None and lists of these are themselves. The new
-                 value of an argument that the op changes is a result, too, after the others. Instead of a function it may be
-                 a text, or a tuple of texts, with the names of the op's arguments: "x * factor".
+    name         "mylib::twice", or with its overload "mylib::twice.default", which is the one that
+                 is meant without
+    function     returns the text of an expression in dlc's language, or a tuple of texts for an op
+                 of several results. Its arguments are those of the op. A tensor is a text that
+                 names it, a list of tensors a list of such texts; a size that varies is a text, and
+                 a dtype is one ("f32"). Numbers, strings, None and lists of these are themselves.
+                 The new value of an argument that the op changes is a result, too, after the
+                 others. Instead of a function it may be a text, or a tuple of texts, with the names
+                 of the op's arguments: "x * factor".
 
     Without `function` it is a decorator. A later registration of the same op replaces the first."""
     if function is None:
@@ -240,32 +274,48 @@ def compile(
 ) -> Model:
     """Compiles a model and loads it.
 
-    source       the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, a torch.nn.Module, or a keras.Model
-    example      of a module's inputs: a tensor, a tuple of them, or a dict by the names of forward's parameters. Shapes and dtypes count
-    output       file to keep, for dlc.load and `dlc run`; without it the model lives in this process alone
-    target       "cpu", "cuda", and GPUs such as "sm_90a" whose kernels are compiled now. Default: what `device` needs
+    source       the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, a
+                 torch.nn.Module, or a keras.Model
+    example      of a module's inputs: a tensor, a tuple of them, or a dict by the names of
+                 forward's parameters. Shapes and dtypes count
+    output       file to keep, for dlc.load and `dlc run`; without it the model lives in this
+                 process alone
+    target       "cpu", "cuda", and GPUs such as "sm_90a" whose kernels are compiled now. Default:
+                 what `device` needs
     device       where it is loaded: "cpu", "cuda", "cuda:1", or "auto": cuda where it is usable
-    dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}; "auto": all those that PyTorch does not make numbers
+    dynamic      dims of a module's inputs that may change: {"x": {0: "N"}}; "auto": all those that
+                 PyTorch does not make numbers
     outputs      names for a module's results
-    dynamo       chose one of PyTorch's ONNX exporters in older versions of dlc; a module goes by torch.export whatever it is
-    shapes       shapes of inputs, {"x": (8, 3, 224, 224)}: the symbolic dims that they give become numbers; min_shapes and max_shapes
-                 narrow their ranges, opt_shapes are those to be fast for
+    dynamo       chose one of PyTorch's ONNX exporters in older versions of dlc; a module goes by
+                 torch.export whatever it is
+    shapes       shapes of inputs, {"x": (8, 3, 224, 224)}: the symbolic dims that they give become
+                 numbers; min_shapes and max_shapes narrow their ranges, opt_shapes are those to be
+                 fast for
     weights      safetensors or npz files instead of those that a .dl names, or arrays by name
-    const_inputs arrays that take the place of inputs of an ONNX model which must be known: a shape, axes
-    states       {input: output} of an ONNX model: the input stays in it from run to run, and the output is its next value
+    const_inputs arrays that take the place of inputs of an ONNX model which must be known: a shape,
+    axes
+    states       {input: output} of an ONNX model: the input stays in it from run to run, and the
+                 output is its next value
 
-    model, precision, max_error, error_metric, io, keep_f32, quantize, group, calib, calib_method, calib_batch, report, plans and
-    dump_dir are those of `dlc compile --help`; calib may be arrays by name. The other options are those of dlc.load. Raises
-    dlc.CompileError with all that is wrong with the model; what is only remarkable is a dlc.CompileWarning."""
-    options = {name: value for name, value in locals().items() if name not in ("source", "output", "target", "device", "dynamo", "load_options")}
+    model, precision, max_error, error_metric, io, keep_f32, quantize, group, calib, calib_method,
+    calib_batch, report, plans and dump_dir are those of `dlc compile --help`; calib may be arrays
+    by name. The other options are those of dlc.load. Raises dlc.CompileError with all that is wrong
+    with the model; what is only remarkable is a dlc.CompileWarning."""
+    options = {
+        name: value for name, value in locals().items()
+        if name not in ("source", "output", "target", "device", "dynamo", "load_options")
+    }
     targets = target or _default_target(device)
     with tempfile.TemporaryDirectory(prefix="dlc-") as folder:
         path, rename = _source_path(source, options, folder)
         # The file is mapped: it may go once it is loaded.
         package = os.path.join(folder, "model.bin") if output is None else os.fspath(output)
         structure = options.pop("structure", None)
-        run_tool(["compile", path, "-q", "-o", package, "--target", targets if isinstance(targets, str) else ",".join(targets),
-                  *_arguments(options, folder)], rename)
+        run_tool([
+            "compile", path, "-q", "-o", package, "--target",
+            targets if isinstance(targets, str) else ",".join(targets),
+            *_arguments(options, folder)
+        ], rename)
         made = load(package, device=device, **load_options)
         if structure is None:
             return made

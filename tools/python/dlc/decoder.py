@@ -8,17 +8,17 @@ from .errors import Code, Error
 
 
 class Decoder(torch.nn.Module):
-    """A causal language model of transformers that keeps the past of a text in buffers, so that each
-    call takes the next tokens alone:
+    """A causal language model of transformers that keeps the past of a text in buffers, so that
+    each call takes the next tokens alone:
 
         net = AutoModelForCausalLM.from_pretrained("gpt2")
         model = dlc.compile(dlc.Decoder(net, 1024), ids, dynamic={"input_ids": {1: "T"}})
         model.generate("Once upon a time", tokenizer="tokenizer.json")
 
-    `capacity`: the positions that the cache holds, those of the prompt among them. `batch`: how many
-    texts, of one length, it holds. `logits_to_keep`: of how many of the last tokens logits are
-    computed; 0 for all. `forward` takes ids, i64[batch,T], and gives logits, [batch,T,vocabulary] of
-    the tokens that are kept. It needs transformers 5."""
+    `capacity`: the positions that the cache holds, those of the prompt among them. `batch`: how
+    many texts, of one length, it holds. `logits_to_keep`: of how many of the last tokens logits are
+    computed; 0 for all. `forward` takes ids, i64[batch,T], and gives logits, [batch,T,vocabulary]
+    of the tokens that are kept. It needs transformers 5."""
 
     def __init__(self, net, capacity, batch=1, logits_to_keep=1):
         super().__init__()

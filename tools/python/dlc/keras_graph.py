@@ -1,6 +1,7 @@
 """What the configuration of a Keras model says: its layers, and what each takes.
 
-A model may be a layer of another one, and be called several times. Each of its calls is the calls of its layers."""
+A model may be a layer of another one, and be called several times. Each of its calls is the calls
+of its layers."""
 
 import collections
 import re
@@ -12,14 +13,16 @@ class ImportFailure(Exception):
     """What the user can do something about."""
 
 
-#: `name` is the layer's in the text, with those of the models around it, "encoder.dense"; `old` is Keras's own, which is unique in its
-#: model, and `path` has those of the models around it, "encoder/dense_3". `calls` are what the configuration tells of the tensors that
-#: it takes; others count them from `first` on. A model that is a layer of another has a `graph`.
+#: `name` is the layer's in the text, with those of the models around it, "encoder.dense"; `old` is
+#: Keras's own, which is unique in its model, and `path` has those of the models around it,
+#: "encoder/dense_3". `calls` are what the configuration tells of the tensors that it takes; others
+#: count them from `first` on. A model that is a layer of another has a `graph`.
 Layer = collections.namedtuple(
     "Layer", "kind name config old path calls graph first", defaults=(0,)
 )
 
-#: The layers of a model by their old names, in order; its inputs and outputs are tensors, each (old name of a layer, call, output).
+#: The layers of a model by their old names, in order; its inputs and outputs are tensors, each (old
+#: name of a layer, call, output).
 Graph = collections.namedtuple("Graph", "layers inputs outputs is_list")
 
 
@@ -37,7 +40,8 @@ def identifier(name):
 
 
 def graph_of(config, prefix="", path=""):
-    """The graph of a model's configuration, with the names that a `sequential` of dlc has for its layers."""
+    """The graph of a model's configuration, with the names that a `sequential` of dlc has for its
+    layers."""
     if config.get("class_name") not in GRAPHS:
         raise ImportFailure(
             f"the model is a {config.get('class_name')}; expected a Sequential or a Functional one, whose configuration "
@@ -89,8 +93,9 @@ def graph_of(config, prefix="", path=""):
 
 
 def counted_calls(layers, outputs):
-    """The layers and outputs of a functional model, with the numbers from which on calls of the models in it are counted. To Keras such
-    a model has been called once by being made: Keras 2 counts that, and Keras 3 does where an output of the whole is meant."""
+    """The layers and outputs of a functional model, with the numbers from which on calls of the
+    models in it are counted. To Keras such a model has been called once by being made: Keras 2
+    counts that, and Keras 3 does where an output of the whole is meant."""
     counted, made = [], set()
     for layer in layers:
         first = 0
@@ -106,7 +111,8 @@ def counted_calls(layers, outputs):
 
 
 def first_input(held, layers):
-    """The input of a Sequential model that has no layer for it: in Keras 2 the first layer says its shape."""
+    """The input of a Sequential model that has no layer for it: in Keras 2 the first layer says its
+    shape."""
     first = layers[0] if layers else None
     name = "x" if "x" not in (layer.name for layer in layers) else "x_input"
     if first and first.graph:
@@ -175,7 +181,8 @@ def operands_of(layer, call):
 
 
 def as_list(tensors):
-    """The tensors of `input_layers` or `output_layers`; Keras writes one of them without a list around it, and may name them."""
+    """The tensors of `input_layers` or `output_layers`; Keras writes one of them without a list
+    around it, and may name them."""
     if isinstance(tensors, dict):
         return [one for _, part in sorted(tensors.items()) for one in as_list(part)]
     if tensors and isinstance(tensors[0], str):
@@ -184,13 +191,15 @@ def as_list(tensors):
 
 
 class Call:
-    """The graph of a model as one call of it computes: its inputs are tensors of the call around it, None around the whole."""
+    """The graph of a model as one call of it computes: its inputs are tensors of the call around
+    it, None around the whole."""
 
     def __init__(self, graph, around=None, given=()):
         self.graph, self.around, self.given, self.inner = graph, around, given, {}
 
     def origin(self, tensor):
-        """The (call of a model, layer, call of the layer) that gives a tensor: a layer that is no model, or an input of the whole."""
+        """The (call of a model, layer, call of the layer) that gives a tensor: a layer that is no
+        model, or an input of the whole."""
         scope = self
         while True:
             old, call, output = tensor

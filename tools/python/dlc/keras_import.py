@@ -1,4 +1,5 @@
-"""The weights of Keras models by the names that they have in dlc, from each of Keras's formats of files.
+"""The weights of Keras models by the names that they have in dlc, from each of Keras's formats of
+files.
 
 Neither Keras nor any code of the model is loaded; h5py reads the files."""
 import collections
@@ -10,16 +11,19 @@ import zipfile
 from .keras_graph import ImportFailure, graph_of, plain_layers, snake_case, wrapped_layer
 
 RECURRENT = ("kernel", "recurrent_kernel", "bias?")
-# Class: its variables in the order in which Keras makes them; a '?' follows those that an argument takes away.
+# Class: its variables in the order in which Keras makes them; a '?' follows those that an argument
+# takes away.
 VARIABLES = {
-    **dict.fromkeys(("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose", "DepthwiseConv2D"),
-                    ("kernel", "bias?")),
+    **dict.fromkeys(("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose",
+                     "DepthwiseConv2D"), ("kernel", "bias?")),
     "SeparableConv2D": ("depthwise_kernel", "pointwise_kernel", "bias?"),
     "BatchNormalization": ("gamma?", "beta?", "moving_mean", "moving_variance"),
     "LayerNormalization": ("gamma?", "beta?"),
-    "Embedding": ("embeddings",),
-    "PReLU": ("alpha",),
-    "LSTM": RECURRENT, "GRU": RECURRENT, "SimpleRNN": RECURRENT,
+    "Embedding": ("embeddings", ),
+    "PReLU": ("alpha", ),
+    "LSTM": RECURRENT,
+    "GRU": RECURRENT,
+    "SimpleRNN": RECURRENT,
 }
 ARGUMENTS = {"bias": "use_bias", "gamma": "scale", "beta": "center"}
 
@@ -27,20 +31,26 @@ ARGUMENTS = {"bias": "use_bias", "gamma": "scale", "beta": "center"}
 def leaves_of(where, kind, settings, count):
     """The names of a layer's `count` variables."""
     if kind not in VARIABLES:
-        raise ImportFailure(f"layer '{where}' ({kind}) has weights, and 'sequential' has no such layer; known are {', '.join(VARIABLES)}")
+        raise ImportFailure(
+            f"layer '{where}' ({kind}) has weights, and 'sequential' has no such layer; known are {', '.join(VARIABLES)}"
+        )
     leaves = []
     for leaf in VARIABLES[kind]:
         name = leaf.rstrip("?")
         if not leaf.endswith("?") or settings is None or settings.get(ARGUMENTS[name], True):
             leaves.append(name)
-    if settings is None and len(leaves) != count:  # without a configuration the last optional one is that which is absent
+    if settings is None and len(
+            leaves
+    ) != count:  # without a configuration the last optional one is that which is absent
         optional = [leaf.rstrip("?") for leaf in VARIABLES[kind] if leaf.endswith("?")]
         if len(optional) != 1:
             raise ImportFailure(f"layer '{where}' is a {kind} with {count} of {len(leaves)} weights; --config model.json tells which "
                                 "(Keras: model.to_json())")
         leaves.remove(optional[0])
     if len(leaves) != count:
-        raise ImportFailure(f"layer '{where}' ({kind}) has {count} weights; its configuration says {', '.join(leaves)}")
+        raise ImportFailure(
+            f"layer '{where}' ({kind}) has {count} weights; its configuration says {', '.join(leaves)}"
+        )
     return leaves
 
 
@@ -51,48 +61,58 @@ def variables(group):
 
 
 def add(tensors, name, where, group, kind, settings):
-    """What one group of Keras 3's format holds, and those within it; `where` is the layer in messages."""
+    """What one group of Keras 3's format holds, and those within it; `where` is the layer in
+    messages."""
     if kind == "Bidirectional":
         inner = settings["layer"] if settings else None
         for side in ("forward", "backward"):
             cell = group[side + "_layer"]
             inner_kind = inner["class_name"] if inner else None
-            if inner_kind is None:  # GRU has a bias of two rows, a LSTM four blocks of units, SimpleRNN one
+            # GRU has a bias of two rows, a LSTM four blocks of units, SimpleRNN one
+            if inner_kind is None:
                 arrays = variables(cell["cell"])
                 gates = arrays[1].shape[1] // arrays[1].shape[0]
                 inner_kind = {1: "SimpleRNN", 3: "GRU", 4: "LSTM"}[gates]
-            add(tensors, f"{name}.{side}_{snake_case(inner_kind)}", where, cell, inner_kind, inner["config"] if inner else None)
+            add(tensors, f"{name}.{side}_{snake_case(inner_kind)}", where, cell, inner_kind,
+                inner["config"] if inner else None)
         return
     if kind == "TimeDistributed":
         if not settings:
             raise ImportFailure(f"what '{where}' (TimeDistributed) wraps, the weights alone do not say; --config model.json tells it (Keras: "
                                 "model.to_json())")
         inner = wrapped_layer(where, settings)
-        add(tensors, f"{name}.{snake_case(inner['class_name'])}", where, group["layer"], inner["class_name"], inner["config"])
+        add(tensors, f"{name}.{snake_case(inner['class_name'])}", where, group["layer"],
+            inner["class_name"], inner["config"])
         return
     arrays = variables(group["cell"] if "cell" in group else group)
     if arrays:
         for leaf, array in zip(leaves_of(where, kind, settings, len(arrays)), arrays):
             tensors[f"{name}.{leaf}"] = array
     elif any(key not in ("vars", "cell", "seed_generator") and len(group[key]) for key in group):
-        raise ImportFailure(f"layer '{where}' ({kind}) holds layers of its own; 'sequential' has no such layer")
+        raise ImportFailure(
+            f"layer '{where}' ({kind}) holds layers of its own; 'sequential' has no such layer")
 
 
 def read_keras3(file, config):
     """A .weights.h5 file, alone or of a .keras archive."""
     if "layers" not in file:
-        raise ImportFailure("there is no group 'layers' in it; expected what Keras 3's save or save_weights writes")
+        raise ImportFailure(
+            "there is no group 'layers' in it; expected what Keras 3's save or save_weights writes")
     groups, tensors = file["layers"], {}
     if config is None:
-        kinds = {snake_case(kind): kind for kind in [*VARIABLES, "Bidirectional", "TimeDistributed"]}
+        kinds = {
+            snake_case(kind): kind for kind in [*VARIABLES, "Bidirectional", "TimeDistributed"]
+        }
         for key in sorted(groups):
             stem = re.sub(r"_\d+$", "", key)
             has_weights = []
-            groups[key].visititems(lambda path, item: has_weights.append(path) if hasattr(item, "shape") and
-                                   "seed_generator" not in path else None)
+            groups[key].visititems(lambda path, item: has_weights.append(path) if hasattr(
+                item, "shape") and "seed_generator" not in path else None)
             if has_weights:
                 if stem not in kinds:
-                    raise ImportFailure(f"'{key}' has weights, for which 'sequential' has no layer; --config model.json tells more")
+                    raise ImportFailure(
+                        f"'{key}' has weights, for which 'sequential' has no layer; --config model.json tells more"
+                    )
                 add(tensors, key, key, groups[key], kinds[stem], None)
         return tensors
     add_graph(tensors, groups, graph_of(config))
@@ -110,7 +130,9 @@ def add_graph(tensors, groups, graph):
         if layer.kind == "InputLayer" or key not in groups and not has_weights:
             continue  # `a + b` is a layer of the configuration alone
         if key not in groups:
-            raise ImportFailure(f"the configuration has a layer '{layer.path}', for which the file has no group '{key}'")
+            raise ImportFailure(
+                f"the configuration has a layer '{layer.path}', for which the file has no group '{key}'"
+            )
         if layer.graph:
             add_graph(tensors, groups[key].get("layers", {}), layer.graph)
         else:
@@ -131,12 +153,14 @@ def read_legacy(file, config):
             inner = [re.sub(r"_\d+$", "", side[0])] if side else []
             if layer and layer.kind == "TimeDistributed":
                 inner = [snake_case(wrapped_layer(layer.path, layer.config)["class_name"])]
-            tensors[".".join([layer.name if layer else name, *inner, pieces[-1]])] = root[name][path][()]
+            tensors[".".join([layer.name if layer else name, *inner,
+                              pieces[-1]])] = root[name][path][()]
     return tensors
 
 
 def holder_of(pieces, model):
-    """The layer within a model whose weight has a path of these pieces: they name it, and some of the models around it."""
+    """The layer within a model whose weight has a path of these pieces: they name it, and some of
+    the models around it."""
     found = collections.defaultdict(list)
     for layer in plain_layers(model.graph):
         if layer.old in pieces[:-1]:
@@ -153,13 +177,16 @@ def read(path, config):
     try:
         import h5py
     except ImportError:
-        raise ImportFailure("this Python has no h5py; install python3-h5py (Debian) or 'pip install h5py'") from None
+        raise ImportFailure(
+            "this Python has no h5py; install python3-h5py (Debian) or 'pip install h5py'"
+        ) from None
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 members = archive.namelist()
                 if not {"config.json", "model.weights.h5"} <= set(members):
-                    raise ImportFailure(f"'{path}' is a zip of {', '.join(members[:4])}; expected a .keras file")
+                    raise ImportFailure(
+                        f"'{path}' is a zip of {', '.join(members[:4])}; expected a .keras file")
                 config = json.loads(archive.read("config.json"))
                 with h5py.File(io.BytesIO(archive.read("model.weights.h5")), "r") as file:
                     return read_keras3(file, config), config

@@ -5,7 +5,8 @@ import json
 
 from .keras_graph import Call, ImportFailure, graph_of, identifier, plain_layers, wrapped_layer
 
-# Settings of layers that only training or Keras itself reads, and those that say nothing with this value.
+# Settings of layers that only training or Keras itself reads, and those that say nothing with this
+# value.
 IGNORED = {
     "name",
     "trainable",
@@ -109,8 +110,8 @@ def call_text(layer, kind, settings):
 
 
 def entries_of(graph):
-    """What is written of each call of a layer that the outputs need, each after those that it takes; and the names of the outputs. The
-    first call of a layer declares it."""
+    """What is written of each call of a layer that the outputs need, each after those that it
+    takes; and the names of the outputs. The first call of a layer declares it."""
     whole, names, entries, counts = Call(graph), {}, [], collections.Counter()
     taken = {layer.name for layer in plain_layers(graph)}
     outputs = [whole.origin(tensor) for tensor in graph.outputs]
@@ -176,7 +177,8 @@ def input_text(layer, layout, symbols):
 
 
 def text_of(config, weights=None):
-    """The model as text of dlc, a `sequential` with its layers by name; `weights` is the file that it names."""
+    """The model as text of dlc, a `sequential` with its layers by name; `weights` is the file that
+    it names."""
     graph, held, symbols = graph_of(config), config["config"], []
     layout = LAYOUTS[data_format_of(plain_layers(graph))]
     inputs = [graph.layers[tensor[0]] for tensor in graph.inputs]

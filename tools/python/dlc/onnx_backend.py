@@ -20,8 +20,9 @@ def _device(name):
 
 
 def _must_be_known(inputs):
-    """Choices of inputs that may hold shapes, axes and their like, which dlc needs when it compiles: integers of at most one dim; all of at
-    most one dim but the first input; all of at most one dim."""
+    """Choices of inputs that may hold shapes, axes and their like, which dlc needs when it
+    compiles: integers of at most one dim; all of at most one dim but the first input; all of at
+    most one dim."""
     small = {name: array for name, array in inputs.items() if array.ndim <= 1}
     first = next(iter(inputs), None)
     yield {name: array for name, array in small.items() if array.dtype.kind in "iu"}
@@ -30,7 +31,8 @@ def _must_be_known(inputs):
 
 
 class DlcRep(BackendRep):
-    """A model that is compiled. Where inputs must be known for that, it is compiled when it gets them, and again when they change."""
+    """A model that is compiled. Where inputs must be known for that, it is compiled when it gets
+    them, and again when they change."""
 
     def __init__(self, model, device):
         given = {value.name for value in model.graph.initializer}
@@ -45,7 +47,8 @@ class DlcRep(BackendRep):
 
     def _compile_for(self, inputs):
         for known in _must_be_known(inputs):
-            signature = [(name, array.dtype.str, array.shape, array.tobytes()) for name, array in known.items()]
+            signature = [(name, array.dtype.str, array.shape, array.tobytes())
+                         for name, array in known.items()]
             if known and signature == self.known:
                 return
             try:
@@ -57,7 +60,8 @@ class DlcRep(BackendRep):
         raise self.refused
 
     def run(self, inputs, **kwargs):
-        """A named tuple of the outputs. `inputs`: arrays in the order of the graph's inputs, or by name."""
+        """A named tuple of the outputs. `inputs`: arrays in the order of the graph's inputs, or by
+        name."""
         if isinstance(inputs, dict):
             given = dict(inputs)
         else:
@@ -79,7 +83,8 @@ class DlcBackend(Backend):
         super().prepare(model, device, **kwargs)  # checks the model
         found = _device(device)
         if not found:
-            raise CompileError(f"unknown device '{device}'; expected CPU, CUDA or CUDA:N", Code.USAGE)
+            raise CompileError(f"unknown device '{device}'; expected CPU, CUDA or CUDA:N",
+                               Code.USAGE)
         return DlcRep(model, found)
 
     @classmethod
@@ -88,7 +93,8 @@ class DlcBackend(Backend):
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):
-        """Runs one node. `outputs_info`: (dtype, shape) of each output, where the caller knows them."""
+        """Runs one node. `outputs_info`: (dtype, shape) of each output, where the caller knows
+        them."""
         inputs = [np.asarray(array) for array in inputs]
         as_type = onnx.helper.np_dtype_to_tensor_dtype
         ins = [onnx.helper.make_tensor_value_info(name, as_type(array.dtype), array.shape)
@@ -96,8 +102,11 @@ class DlcBackend(Backend):
         if outputs_info is None:
             outs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         else:
-            outs = [onnx.helper.make_tensor_value_info(name, as_type(np.dtype(dtype)), shape)
-                    for name, (dtype, shape) in zip((name for name in node.output if name), outputs_info)]
+            outs = [
+                onnx.helper.make_tensor_value_info(name, as_type(np.dtype(dtype)), shape)
+                for name, (dtype, shape) in zip((name
+                                                 for name in node.output if name), outputs_info)
+            ]
         graph = onnx.helper.make_graph([node], node.op_type, ins, outs)
         return DlcRep(onnx.helper.make_model(graph), _device(device) or "cpu").run(inputs)
 

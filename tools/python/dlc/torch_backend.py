@@ -136,7 +136,8 @@ class _Piece(torch.nn.Module):
 
 
 def _cache_folder():
-    """Where compiled graphs are kept from process to process; None where DLC_TORCH_CACHE is empty."""
+    """Where compiled graphs are kept from process to process; None where DLC_TORCH_CACHE is empty.
+    """
     folder = os.environ.get(
         "DLC_TORCH_CACHE",
         os.path.join(

@@ -1,6 +1,6 @@
-//===- AttentionProducts.cpp - Scores, weights and sums of attention on the CPU --------*- C++ -*-===//
+//===- AttentionProducts.cpp - Scores, weights and sums of attention on the CPU -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/attention/AttentionSchedule.h"
 #include "codegen/cpu/schedule/attention/AttentionSizes.h"
 
@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Keys and columns of values that registers take at once, at most. More of them, and loops that are written out, bring more bytes
-/// of code than speed.
+/// Keys and columns of values that registers take at once, at most. More of them, and loops that
+/// are written out, bring more bytes of code than speed.
 static constexpr int64_t kMostKeysAtOnce = 8, kMostColumnsAtOnce = 12;
 
 Value AttentionSchedule::exponential(Value x) { return math::ExpOp::create(k.builder, k.loc, x); }
@@ -154,7 +154,8 @@ SmallVector<Value> AttentionSchedule::formWeights(const Group &group, ValueRange
   return shrink;
 }
 
-/// Columns that registers take at once: as many as divide them all, where those are not much fewer than fit.
+/// Columns that registers take at once: as many as divide them all, where those are not much fewer
+/// than fit.
 static int64_t columnsAtOnce(int64_t columns, int64_t most) {
   for (int64_t count = most; count > most / 2; --count)
     if (columns % count == 0)

@@ -1,6 +1,6 @@
-//===- AttentionSchedule.cpp - Tiles and blocks of keys of attention on the CPU --------*- C++ -*-===//
+//===- AttentionSchedule.cpp - Tiles and blocks of keys of attention on the CPU -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/attention/AttentionSchedule.h"
 
 #include "codegen/cpu/schedule/attention/AttentionSizes.h"
@@ -68,7 +68,7 @@ Value AttentionSchedule::scratch(int64_t elements) {
   return view;
 }
 
-//===- Values ---------------------------------------------------------------------------------------===//
+//===- Values ---------------------------------------------------------------------------------===//
 
 Value AttentionSchedule::number(double value) {
   return arith::ConstantOp::create(
@@ -95,7 +95,7 @@ Value AttentionSchedule::endOfSeen(Value rowOfTile) {
   return k.add(k.value(lastSeen), k.index(1));
 }
 
-//===- Operands -------------------------------------------------------------------------------------===//
+//===- Operands -------------------------------------------------------------------------------===//
 
 void AttentionSchedule::copyLine(BodyEmitter &from, unsigned term, ArrayRef<AffineExpr> loops,
                                  AffineExpr along, int64_t length, Value to, Value at) {
@@ -141,7 +141,7 @@ void AttentionSchedule::clearSums() {
   });
 }
 
-//===- Tiles ----------------------------------------------------------------------------------------===//
+//===- Tiles ----------------------------------------------------------------------------------===//
 
 void AttentionSchedule::emitBlock(Value firstKey, Value endKey) {
   Value count = k.smaller(k.builder.createOrFold<arith::SubIOp>(k.loc, endKey, firstKey),

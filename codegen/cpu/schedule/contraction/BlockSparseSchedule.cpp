@@ -1,4 +1,4 @@
-//===- BlockSparseSchedule.cpp - Products that skip the blocks of zeros of a weight ----*- C++ -*-===//
+//===- BlockSparseSchedule.cpp - Products that skip the blocks of zeros of a weight -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The stored blocks of a panel of kPanel features follow one another. The kernel loads the numbers
@@ -8,7 +8,7 @@
 // computed in smaller ones. Few rows have several sums for each of their features, since each
 // addition waits for the one before it. How sums are cut up depends on the number of rows alone, so
 // that the number of threads never changes bits.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/Combine.h"
 #include "ir/dl/DLOps.h"

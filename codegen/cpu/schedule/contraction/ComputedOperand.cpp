@@ -1,6 +1,6 @@
-//===- ComputedOperand.cpp - A second operand that is computed as it is read -----------*- C++ -*-===//
+//===- ComputedOperand.cpp - A second operand that is computed as it is read --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ComputedOperand.h"
 
 #include "codegen/cpu/schedule/CpuKernel.h"
@@ -59,7 +59,8 @@ std::optional<HalvedSum> ComputedOperand::halves(AffineExpr steps) const {
   if (!low || low != high || *count <= *low)
     return std::nullopt;
   HalvedSum found{cat, *low};
-  // An index that changes along the sum by whole quotients alone stays for as many steps as the divisor is.
+  // An index that changes along the sum by whole quotients alone stays for as many steps as the
+  // divisor is.
   bool isOne = true;
   for (const auto &[input, places] : reads)
     for (ArrayRef<AffineExpr> at : places)
@@ -79,7 +80,8 @@ std::optional<HalvedSum> ComputedOperand::halves(AffineExpr steps) const {
   return found;
 }
 
-/// `type` in panels along `column`: the dims that are `summed` lie behind those that choose a panel.
+/// `type` in panels along `column`: the dims that are `summed` lie behind those that choose a
+/// panel.
 static dl::Layout inPanels(RankedTensorType type, int64_t column,
                            const llvm::SmallBitVector &summed) {
   dl::Layout layout;

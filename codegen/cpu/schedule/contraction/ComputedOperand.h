@@ -1,9 +1,9 @@
-//===- ComputedOperand.h - A second operand that is computed as it is read -------------*- C++ -*-===//
+//===- ComputedOperand.h - A second operand that is computed as it is read ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights in few bits (ir/analysis/UnpackedWeights.h): what a product multiplies with is made of bytes, scales and
-// zero points.
-//===----------------------------------------------------------------------------------------------===//
+// Weights in few bits (ir/analysis/UnpackedWeights.h): what a product multiplies with is made of
+// bytes, scales and zero points.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_COMPUTEDOPERAND_H
 #define DLC_CODEGEN_SCHEDULE_CPU_COMPUTEDOPERAND_H
 
@@ -20,12 +20,13 @@ public:
   /// `sum` is the variable of the innermost reduction loop.
   ComputedOperand(IndexMath &math, mlir::AffineExpr sum) : math(math), sum(sum) {}
 
-  /// Adds the inputs that the value of `tensor` at `indices` is computed from; false unless they form a tree of maps.
+  /// Adds the inputs that the value of `tensor` at `indices` is computed from; false unless they
+  /// form a tree of maps.
   bool visit(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices);
   /// Nothing else of the kernel, whose product is `root`, reads the inputs.
   bool isAlone(mlir::Operation *root) const;
-  /// The inputs that have a dim for the column `variable`, in panels along it; nullopt where one is read across columns,
-  /// and where none has any. `sums` are the variables of the reduction loops.
+  /// The inputs that have a dim for the column `variable`, in panels along it; nullopt where one is
+  /// read across columns, and where none has any. `sums` are the variables of the reduction loops.
   std::optional<llvm::SmallVector<PackedOperand>> pack(mlir::AffineExpr variable,
                                                        llvm::ArrayRef<mlir::AffineExpr> sums) const;
   /// The halves of the sum, which has `steps`; nullopt where it has none.

@@ -1,15 +1,19 @@
-//===- ContractionNeighbours.cpp - Several steps of a sum of products at once ----------*- C++ -*-===//
+//===- ContractionNeighbours.cpp - Several steps of a sum of products at once -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One instruction multiplies neighbours along the innermost loop of a sum and adds the products to it, in all lanes:
+// One instruction multiplies neighbours along the innermost loop of a sum and adds the products to
+// it, in all lanes:
 //   vpdpbusd   four of u8 with four of i8, sums in i32 (avx512_vnni)
 //   vpdpwssd   two of i16, sums in i32 (avx512_vnni); before that vpmaddwd and an addition
 //   vdpbf16ps  two of bf16, sums in f32 (avx512_bf16)
-// Those of integers are exact, and wrap as i32 does. vdpbf16ps rounds each sum to nearest even and takes numbers below 2^-126 for
-// 0. The neighbours of the first operand are 32 bits, which one load gives to all lanes. u8 less a zero point is multiplied as it
-// is stored where there is vpdpbusd: the sums then start from minus the zero point times the sum of the column's weights,
-// which is computed once for all rows of a tile. Else a block's rows become i16 in scratch memory first (WideRows.cpp).
-//===----------------------------------------------------------------------------------------------===//
+// Those of integers are exact, and wrap as i32 does. vdpbf16ps rounds each sum to nearest even and
+// takes numbers below 2^-126 for
+// 0. The neighbours of the first operand are 32 bits, which one load gives to all lanes. u8 less a
+//    zero point is multiplied as it
+// is stored where there is vpdpbusd: the sums then start from minus the zero point times the sum of
+// the column's weights, which is computed once for all rows of a tile. Else a block's rows become
+// i16 in scratch memory first (WideRows.cpp).
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,7 +27,7 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-//===- Sums -----------------------------------------------------------------------------------------===//
+//===- Sums -----------------------------------------------------------------------------------===//
 
 SmallVector<Value> ContractionSchedule::reduceNeighbours(unsigned dim, SmallVector<Value> accs) {
   AffineExpr extent = nest.reduction[dim];
@@ -115,7 +119,7 @@ Value ContractionSchedule::multiplyNeighbours(Value a, Value b, Value acc) {
   return arith::AddIOp::create(k.builder, k.loc, acc, products);
 }
 
-//===- The first operand ----------------------------------------------------------------------------===//
+//===- The first operand ----------------------------------------------------------------------===//
 
 /// `count` neighbours of a row in 32 bits, the first one lowest; 0 for those after them.
 Value ContractionSchedule::readNeighboursOfA(int64_t row, int64_t count) {
@@ -201,7 +205,7 @@ TypedAttr ContractionSchedule::storedZeroOfA() const {
                          : k.builder.getZeroAttr(type);
 }
 
-//===- The zero point -------------------------------------------------------------------------------===//
+//===- The zero point -------------------------------------------------------------------------===//
 
 void ContractionSchedule::planZeroPointSums() {
   if (neighbours != 4 || parts.zeroPoint == 0)

@@ -1,6 +1,6 @@
-//===- ContractionProducts.cpp - Sums of products of a block in registers --------------*- C++ -*-===//
+//===- ContractionProducts.cpp - Sums of products of a block in registers -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,11 +14,12 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// The long loop of a matrix product takes several steps at once: 5 % at 512^3 on Sapphire Rapids. Not that of a
-/// convolution, whose rows come from selected addresses (it lost 12 % on ResNet-18), nor that of a few rows, which
-/// memory holds up.
+/// The long loop of a matrix product takes several steps at once: 5 % at 512^3 on Sapphire Rapids.
+/// Not that of a convolution, whose rows come from selected addresses (it lost 12 % on ResNet-18),
+/// nor that of a few rows, which memory holds up.
 static constexpr int64_t kLongLoop = 32, kManyRows = 32, kStepsAtOnce = 4;
-/// With innermost loops of at most this many steps, blocks away from the border are worth code of their own.
+/// With innermost loops of at most this many steps, blocks away from the border are worth code of
+/// their own.
 static constexpr int64_t kInteriorSteps = 64;
 
 Value ContractionSchedule::both(Value a, Value b) {
@@ -62,7 +63,8 @@ Value ContractionSchedule::holds(const BoundsTest &test) {
   return result;
 }
 
-/// `index` where the reduction loops make it smallest or largest; null where they do not move it evenly.
+/// `index` where the reduction loops make it smallest or largest; null where they do not move it
+/// evenly.
 AffineExpr ContractionSchedule::atEnd(AffineExpr index, bool largest) const {
   for (auto [variable, extent] : llvm::zip(reduction, nest.reduction)) {
     auto step = k.math.stepAlong(index, variable);
@@ -141,7 +143,8 @@ Value ContractionSchedule::mayReadOn() {
   return may;
 }
 
-/// A row of what means 0 for taps outside, where the first operand is read as it is and along its memory.
+/// A row of what means 0 for taps outside, where the first operand is read as it is and along its
+/// memory.
 void ContractionSchedule::makeZeroRow() {
   auto argument = dyn_cast<BlockArgument>(aTensor);
   const Access &access = nest.terms[0];
@@ -193,7 +196,8 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
   unsigned dim = parts.reduction[depth];
   bool innermost = depth + 1 == parts.reduction.size();
   if (innermost && guarded) {
-    // The innermost loop is one that no border depends on (PanelContraction): the tests stay outside of it.
+    // The innermost loop is one that no border depends on (PanelContraction): the tests stay
+    // outside of it.
     reductionAt[dim] = reduction[dim];
     computeGuards();
   }

@@ -1,6 +1,6 @@
-//===- ContractionSchedule.cpp - Tiles, blocks and epilogues of contractions -----------*- C++ -*-===//
+//===- ContractionSchedule.cpp - Tiles, blocks and epilogues of contractions --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "codegen/plan/Combine.h"
@@ -20,11 +20,13 @@ static constexpr int64_t kChunkRows = 48;
 static constexpr int64_t kMostByteRows = 64;
 /// Where there are so many chunks, it does not matter that the last one is smaller.
 static constexpr int64_t kManyChunks = 32;
-/// The same where panels are put together in scratch memory for each chunk, since few steps fill the bytes of a lane.
+/// The same where panels are put together in scratch memory for each chunk, since few steps fill
+/// the bytes of a lane.
 static constexpr int64_t kMostShortRows = 256;
 /// Of a chunk whose rows are a symbol, however few of them are usual.
 static constexpr int64_t kLeastSymbolicRows = 8;
-/// The most rows that divide `count`, in whole blocks of 8 if there are any; kChunkRows where none do.
+/// The most rows that divide `count`, in whole blocks of 8 if there are any; kChunkRows where none
+/// do.
 static int64_t wholeChunkOf(int64_t count, AffineExpr innermostSteps) {
   auto steps = dl::asConstant(innermostSteps);
   int64_t most = steps && *steps < 4 ? kMostShortRows : kMostByteRows;
@@ -35,8 +37,8 @@ static int64_t wholeChunkOf(int64_t count, AffineExpr innermostSteps) {
   return kChunkRows;
 }
 
-/// Returns how many rows a chunk has where `count` rows are shared by few chunks. Blocks have about 8
-/// rows with AVX-512 and 6 with AVX2: few rows are computed twice at the end of a chunk. The last
+/// Returns how many rows a chunk has where `count` rows are shared by few chunks. Blocks have about
+/// 8 rows with AVX-512 and 6 with AVX2: few rows are computed twice at the end of a chunk. The last
 /// chunk has nearly as much work as the others, so that threads share the work evenly.
 static int64_t evenChunkOf(int64_t count) {
   auto computed = [&](int64_t rows, int64_t mostOfBlock) {
@@ -65,7 +67,8 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   accKind = k.emitter.accumulatorKind(0);
   lanes = k.lanes();
   neighbours = parts.neighboursAtOnce(k.isa);
-  // 32 registers hold 24 accumulators, three vectors of b and what the epilogue needs; 16 hold 12. Wider elements take two.
+  // 32 registers hold 24 accumulators, three vectors of b and what the epilogue needs; 16 hold 12.
+  // Wider elements take two.
   maxVectors = k.isa >= IsaVariant::avx512 ? 24 : 12;
   if (accType.getIntOrFloatBitWidth() > 32)
     maxVectors /= 2;
@@ -100,14 +103,16 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   }
   if (usualRows == 0)
     chunkRows = 1;
-  // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the rows has none.
+  // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the
+  // rows has none.
   if (auto count = dl::asConstant(numRows); count && *count >= 4 * kChunkRows) {
     if (parts.bytes)
       chunkRows = wholeChunkOf(*count, nest.reduction[parts.reduction.back()]);
     else if (*count < kManyChunks * kChunkRows)
       chunkRows = evenChunkOf(*count);
   }
-  // Other sizes than the usual one will come: a chunk of a row would read all of w for each of theirs.
+  // Other sizes than the usual one will come: a chunk of a row would read all of w for each of
+  // theirs.
   if (!dl::asConstant(numRows))
     chunkRows = std::max(chunkRows, kLeastSymbolicRows);
   if (auto columns = dl::asConstant(numColumns))
@@ -139,13 +144,13 @@ bool ContractionSchedule::rowsAreNeighbours(int64_t blockRows) const {
   return inner && *inner % blockRows == 0 && rowsAreWhole(blockRows);
 }
 
-//===- Tiles ----------------------------------------------------------------------------------------===//
+//===- Tiles ----------------------------------------------------------------------------------===//
 
-/// Returns true if all chunks of a group of panels come before the next group. The order is chosen by
-/// the bytes that a thread reads and its own cache does not hold. Chunk by chunk, a thread reads its
-/// part of the rows once, and all panels once, or once a chunk if they are too many. Group by group, it
-/// reads its part of the panels once, and all rows once, or once a group, most of them from the caches
-/// of other threads.
+/// Returns true if all chunks of a group of panels come before the next group. The order is chosen
+/// by the bytes that a thread reads and its own cache does not hold. Chunk by chunk, a thread reads
+/// its part of the rows once, and all panels once, or once a chunk if they are too many. Group by
+/// group, it reads its part of the panels once, and all rows once, or once a group, most of them
+/// from the caches of other threads.
 bool ContractionSchedule::goesByGroups(AffineExpr groups) const {
   auto panels = k.math.usual(groups), batches = k.math.usual(numBatches);
   std::optional<int64_t> steps = 1;
@@ -254,8 +259,8 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
       inBlocksOf(firstRow, rowEnd, blockRows);
       return;
     }
-    // Few rows may be left after whole blocks where their number is not known, or there are no more:
-    // another whole block would compute the last of them again and again.
+    // Few rows may be left after whole blocks where their number is not known, or there are no
+    // more: another whole block would compute the last of them again and again.
     const int64_t half = llvm::divideCeil(blockRows, 2);
     auto compare = [&](arith::CmpIPredicate predicate, Value left, int64_t right) {
       return arith::CmpIOp::create(k.builder, k.loc, predicate, left, k.index(right));
@@ -281,7 +286,7 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
     blocks(k.add(first, k.index(whole)), panels - whole);
 }
 
-//===- A block of rows ------------------------------------------------------------------------------===//
+//===- A block of rows ------------------------------------------------------------------------===//
 
 void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t panels,
                                     int64_t blockRows) {

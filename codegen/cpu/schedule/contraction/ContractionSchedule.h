@@ -1,19 +1,21 @@
-//===- ContractionSchedule.h - GEMM and convolution micro-kernels on the CPU -----------*- C++ -*-===//
+//===- ContractionSchedule.h - GEMM and convolution micro-kernels on the CPU --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of rows times some panels is kept in registers: for each k, one vector load for each panel register and one
-// broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
-// model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
-// memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
-// accumulators. Integers of 8 and 16 bits and bf16 are multiplied by two or four neighbours along k (ContractionNeighbours.cpp).
-// Elements that are stored narrower than they are multiplied become wide in scratch memory first, once for many products
-// (NeighbourPanels.cpp, WideRows.cpp). Weights in few bits are unpacked as they are read (ContractionUnpack.cpp).
+// A block of rows times some panels is kept in registers: for each k, one vector load for each
+// panel register and one broadcast for each row. The operand b lies in panels [N/16][K][16]
+// (PanelContraction::layout), a and the result as the model has them; a convolution reads its input
+// in place, tap by tap. Taps outside of it read a row of zeros in scratch memory, or, where maps
+// stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
+// accumulators. Integers of 8 and 16 bits and bf16 are multiplied by two or four neighbours along k
+// (ContractionNeighbours.cpp). Elements that are stored narrower than they are multiplied become
+// wide in scratch memory first, once for many products (NeighbourPanels.cpp, WideRows.cpp). Weights
+// in few bits are unpacked as they are read (ContractionUnpack.cpp).
 //
-// A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
-// is cut into blocks. The last block of a chunk repeats its last row rather than having code of its
-// own. Threads share the tiles in their order: chunk by chunk, or group by group where that brings
-// fewer bytes from outside of their own caches.
-//===----------------------------------------------------------------------------------------------===//
+// A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets;
+// registers decide how it is cut into blocks. The last block of a chunk repeats its last row rather
+// than having code of its own. Threads share the tiles in their order: chunk by chunk, or group by
+// group where that brings fewer bytes from outside of their own caches.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
 #define DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
 
@@ -34,11 +36,12 @@ public:
   CpuLaunch run();
 
 private:
-  /// One row of the block: its indices, and for the tap at hand whether it lies inside (null: always) and where it is
-  /// read, if from a buffer that was chosen for that.
+  /// One row of the block: its indices, and for the tap at hand whether it lies inside (null:
+  /// always) and where it is read, if from a buffer that was chosen for that.
   struct Row {
     llvm::SmallVector<mlir::AffineExpr> parallel; // with the shared column variable
-    /// The variables of the rows' dims, and the one of their position among all rows; none for what reads no row.
+    /// The variables of the rows' dims, and the one of their position among all rows; none for what
+    /// reads no row.
     llvm::SmallVector<mlir::AffineExpr> variables;
     mlir::AffineExpr position;
     mlir::Value inside, source, first;
@@ -62,7 +65,8 @@ private:
   mlir::Value readChannels(const Row &row, int64_t vector);
   /// The innermost loop has fewer steps than are multiplied at once.
   bool isShort() const;
-  /// Whether four bytes of the first operand may be read from wherever the rows at hand read one; null where it is not known.
+  /// Whether four bytes of the first operand may be read from wherever the rows at hand read one;
+  /// null where it is not known.
   mlir::Value mayReadOn();
   void computeGuards();
   void makeZeroRow();
@@ -78,7 +82,8 @@ private:
   /// Steps of both halves of the innermost loop `dim` in turn: they read the same bytes.
   llvm::SmallVector<mlir::Value> reduceHalves(unsigned dim, llvm::SmallVector<mlir::Value> accs);
 
-  /// The innermost loop `dim`, where several steps of it are multiplied at once or rows are widened.
+  /// The innermost loop `dim`, where several steps of it are multiplied at once or rows are
+  /// widened.
   llvm::SmallVector<mlir::Value> reduceNeighbours(unsigned dim,
                                                   llvm::SmallVector<mlir::Value> accs);
   /// `count` steps, from reductionAt on.
@@ -89,24 +94,29 @@ private:
   mlir::Value readNeighboursOfA(int64_t row, int64_t count);
   mlir::Value readBitsOfA(const Row &row);
   std::pair<mlir::Value, mlir::Value> placeOfA(const Row &row);
-  /// `offset` by the row's position where it moves evenly along all rows, so that no index of theirs is divided out.
+  /// `offset` by the row's position where it moves evenly along all rows, so that no index of
+  /// theirs is divided out.
   mlir::AffineExpr alongRows(const Row &row, mlir::AffineExpr offset) const;
   int64_t storedBitsOfA() const;
   mlir::TypedAttr storedZeroOfA() const;
-  /// For each vector of a row of results the next `count` steps of its columns, side by side, as they are multiplied.
+  /// For each vector of a row of results the next `count` steps of its columns, side by side, as
+  /// they are multiplied.
   llvm::SmallVector<mlir::Value> readStepsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeStepsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makePairsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeBrainPairsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeQuadsOfB(int64_t count);
-  /// Plans which part of the panels after `panels` at hand the block of `row` asks for, so that they have come when their turn is.
+  /// Plans which part of the panels after `panels` at hand the block of `row` asks for, so that
+  /// they have come when their turn is.
   void planPrefetch(mlir::Value firstRow, mlir::Value row, int64_t panels, int64_t blockRows);
   void prefetchB();
   void bindPanels(mlir::Value firstPanel, int64_t panels);
-  /// The type that numbers in scratch memory have: that of neighbours, where several are multiplied, else that of the sums.
+  /// The type that numbers in scratch memory have: that of neighbours, where several are
+  /// multiplied, else that of the sums.
   mlir::Type wideType() const;
   bool isNarrowFloat(mlir::Type elementType) const;
-  /// Makes room for rows of u8 as i16 and of f16 and bf16 as f32, where the instruction set multiplies these.
+  /// Makes room for rows of u8 as i16 and of f16 and bf16 as f32, where the instruction set
+  /// multiplies these.
   void planWideRows();
   /// Whether the block at hand reads the first operand from there.
   bool widensRows() const;
@@ -114,13 +124,16 @@ private:
   void widenRows(unsigned dim, mlir::Value from, mlir::Value to);
   /// Where the step of reductionAt lies there.
   mlir::Value placeInWideRows(int64_t row);
-  /// Makes room for what the sums of the panels at hand start from where bytes are multiplied without regard to their zero point.
+  /// Makes room for what the sums of the panels at hand start from where bytes are multiplied
+  /// without regard to their zero point.
   void planZeroPointSums();
   void sumZeroPoint(mlir::Value firstPanel, int64_t panels);
-  /// Whether panels are widened in scratch memory before the blocks of a chunk read them; makes room for that.
+  /// Whether panels are widened in scratch memory before the blocks of a chunk read them; makes
+  /// room for that.
   void planWidePanels();
   void widenPanels(mlir::Value firstPanel, int64_t panels);
-  /// Where the steps of column `column` of the panels at hand lie there, from the step on that reductionAt says.
+  /// Where the steps of column `column` of the panels at hand lie there, from the step on that
+  /// reductionAt says.
   mlir::AffineExpr wideOffset(int64_t column) const;
   void emitRow(const Row &row, llvm::ArrayRef<mlir::Value> accs);
 
@@ -149,8 +162,8 @@ private:
   mlir::Type accType;
   ScalarKind accKind;
   int64_t lanes; // of an accumulator
-  int64_t
-      neighbours; // along the innermost loop of the sums that one instruction multiplies; 1: no more than one
+  // Along the innermost loop of the sums that one instruction multiplies; 1: no more than one
+  int64_t neighbours;
   int64_t maxVectors; // accumulators that fit the register file
   mlir::AffineExpr numRows, numColumns, numBatches;
   std::optional<int64_t> usualRows; // to choose tiles for
@@ -167,13 +180,14 @@ private:
   mlir::AffineExpr inBlock;
   mlir::Value rowEnd;  // of the tile
   mlir::Value zeroRow; // what taps outside of the operand read
-  /// The panels at hand, [panel][K / neighbours][16][neighbours] of wideType(), in scratch memory; null where blocks widen for
-  /// themselves.
+  /// The panels at hand, [panel][K / neighbours][16][neighbours] of wideType(), in scratch memory;
+  /// null where blocks widen for themselves.
   mlir::Value widePanels;
-  /// The rows at hand, [row][wideRowSteps()] of wideType() from step wideRowsFrom on, in scratch memory; null where the rows
-  /// are multiplied as they are stored.
+  /// The rows at hand, [row][wideRowSteps()] of wideType() from step wideRowsFrom on, in scratch
+  /// memory; null where the rows are multiplied as they are stored.
   mlir::Value wideRows, wideRowsFrom;
-  /// Where in the second operand the block at hand prefetches from, and how many bytes for each step; null: nothing.
+  /// Where in the second operand the block at hand prefetches from, and how many bytes for each
+  /// step; null: nothing.
   mlir::Value prefetchFrom;
   int64_t prefetchStep = 0;
   mlir::Value zeroPointSums;   // [panel][16] of the panels at hand, in scratch memory

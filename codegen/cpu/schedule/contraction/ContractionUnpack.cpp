@@ -1,11 +1,12 @@
-//===- ContractionUnpack.cpp - Weights in few bits, unpacked as they are read ----------*- C++ -*-===//
+//===- ContractionUnpack.cpp - Weights in few bits, unpacked as they are read -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The second operand of a product may be computed from several inputs: bytes of two numbers each, and a scale and a zero point for
-// each group of steps. All of them lie in panels, so that a vector is 16 neighbours of each. A byte holds a number of the
-// first half of the sum below one of the second: each step takes both, and reads it once. What a group shares is read in
-// the loop over its steps, where nothing is written: LLVM takes it out of there.
-//===----------------------------------------------------------------------------------------------===//
+// The second operand of a product may be computed from several inputs: bytes of two numbers each,
+// and a scale and a zero point for each group of steps. All of them lie in panels, so that a vector
+// is 16 neighbours of each. A byte holds a number of the first half of the sum below one of the
+// second: each step takes both, and reads it once. What a group shares is read in the loop over its
+// steps, where nothing is written: LLVM takes it out of there.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -23,7 +24,8 @@ Value ContractionSchedule::computeB(int64_t vector) {
   for (AffineExpr index : nest.terms[1].map.getResults())
     indices.push_back(k.math.simplify(index.replaceDims(loops)));
 
-  // The first column of the panel is a multiple of its width, so that the address is affine; the columns are added to it.
+  // The first column of the panel is a multiple of its width, so that the address is affine; the
+  // columns are added to it.
   llvm::DenseMap<AffineExpr, AffineExpr> ofBlock;
   if (inBlock)
     ofBlock[inBlock.floorDiv(parts.halves->block)] = k.math.constant(0);

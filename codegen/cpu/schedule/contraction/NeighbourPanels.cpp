@@ -1,11 +1,13 @@
-//===- NeighbourPanels.cpp - The second operand, neighbours side by side ---------------*- C++ -*-===//
+//===- NeighbourPanels.cpp - The second operand, neighbours side by side ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels [N/16][K][16] hold the columns of one step after another. What multiplies neighbours along K wants them side by
-// side, for each column: the steps of a panel are interleaved when they are read. Bytes that become i16, and f16 and bf16 that
-// become f32, are also widened then; where a chunk has several blocks of rows, once for all of them, into scratch memory, and so are
-// the steps of loops that are shorter than the neighbours. Interleaving bytes each time costs less than reading them from there.
-//===----------------------------------------------------------------------------------------------===//
+// Panels [N/16][K][16] hold the columns of one step after another. What multiplies neighbours along
+// K wants them side by side, for each column: the steps of a panel are interleaved when they are
+// read. Bytes that become i16, and f16 and bf16 that become f32, are also widened then; where a
+// chunk has several blocks of rows, once for all of them, into scratch memory, and so are the steps
+// of loops that are shorter than the neighbours. Interleaving bytes each time costs less than
+// reading them from there.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,7 +27,8 @@ static constexpr int64_t kMostWideSteps = 8192;
 
 /// Steps of a sum whose panels are worth asking for ahead: 8 KiB each.
 static constexpr int64_t kLeastPrefetched = 512;
-/// Blocks that share the panels at hand, among which the asking for the next ones is divided, at least.
+/// Blocks that share the panels at hand, among which the asking for the next ones is divided, at
+/// least.
 static constexpr int64_t kBlocksOfPrefetch = 4;
 
 /// Where `count` is less than the neighbours that are multiplied at once, the others are 0.
@@ -175,7 +178,7 @@ void ContractionSchedule::prefetchB() {
                              /*isWrite=*/false, kIntoSecondCache, /*isDataCache=*/true);
 }
 
-//===- Panels in scratch memory ---------------------------------------------------------------------===//
+//===- Panels in scratch memory ---------------------------------------------------------------===//
 
 /// The panels at hand, for what reads the second operand alone: it has no index of a row.
 void ContractionSchedule::bindPanels(Value firstPanel, int64_t panels) {

@@ -1,6 +1,6 @@
-//===- PanelContraction.cpp - Sums of products as rows times panels --------------------*- C++ -*-===//
+//===- PanelContraction.cpp - Sums of products as rows times panels -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/PanelContraction.h"
 
 #include "codegen/cpu/schedule/CpuKernel.h"
@@ -30,12 +30,14 @@ struct LoopVariables {
 
 } // namespace
 
-/// True where an extent may be 0 on some loop beside the rows: then a may have no element to read in place of a border.
+/// True where an extent may be 0 on some loop beside the rows: then a may have no element to read
+/// in place of a border.
 static bool mayBeEmpty(RankedTensorType type) {
   return llvm::any_of(dl::getDims(type), [&](AffineExpr dim) { return dl::isConstant(dim, 0); });
 }
 
-/// How many neighbours along loop `dim` read the same through `map`: 0 where all do, nullopt where there is no such number.
+/// How many neighbours along loop `dim` read the same through `map`: 0 where all do, nullopt where
+/// there is no such number.
 static std::optional<int64_t> groupAlong(AffineMap map, unsigned dim) {
   int64_t size = 0;
   bool isGrouped = true;
@@ -73,8 +75,8 @@ static Value storedWithoutOffset(Value operand) {
   return integers.zeroPoint == 0 ? integers.stored : operand;
 }
 
-/// Sums in i32 of products of i16 or u8, less a zero point, with i8, u8 or i16: pairs of i16 hold the operands, and a sum of
-/// two products wraps as i32 does.
+/// Sums in i32 of products of i16 or u8, less a zero point, with i8, u8 or i16: pairs of i16 hold
+/// the operands, and a sum of two products wraps as i32 does.
 static bool multipliesIntegers(BodyEmitter &emitter, const OffsetIntegers &a, Value b) {
   if (!emitter.accumulatorType(0).isSignlessInteger(32) || !isa<BlockArgument>(a.stored))
     return false;
@@ -177,7 +179,8 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       return std::nullopt;
 
   PanelContraction found;
-  // The column: read by b alone or by a in groups of panels, and innermost in the result where there is a choice.
+  // The column: read by b alone or by a in groups of panels, and innermost in the result where
+  // there is a choice.
   RankedTensorType type = emitter.getResultType();
   SmallVector<int64_t> order(dl::getLayout(type).order);
   if (order.empty())
@@ -221,7 +224,8 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       return math.strideAlong(offset, loops.reduction[dim]) == Stride::unit;
     });
   };
-  // Innermost runs a loop that no border depends on, where there is a choice one along which a is contiguous.
+  // Innermost runs a loop that no border depends on, where there is a choice one along which a is
+  // contiguous.
   auto meetsBorder = [&](unsigned dim) {
     unsigned loop = cast<AffineDimExpr>(loops.reduction[dim]).getPosition();
     auto aDims = dl::getDims(cast<RankedTensorType>(aTensor.getType()));
@@ -304,8 +308,9 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   return found;
 }
 
-/// What gains no panels (groups, depthwise) still gains from b lying along the vectors of scheduleReduction: along the
-/// columns of the result where a moves with them, or along those that a has where the result is written another way, else along a reduction dim where a is contiguous.
+/// What gains no panels (groups, depthwise) still gains from b lying along the vectors of
+/// scheduleReduction: along the columns of the result where a moves with them, or along those that
+/// a has where the result is written another way, else along a reduction dim where a is contiguous.
 static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)

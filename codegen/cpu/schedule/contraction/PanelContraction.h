@@ -1,10 +1,10 @@
-//===- PanelContraction.h - Sums of products as rows times panels -----------------------*- C++ -*-===//
+//===- PanelContraction.h - Sums of products as rows times panels -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Matrix products, batched ones, and convolutions are one shape to the micro-kernel:
 //   result[batch][row][column] = sum over k of a[batch][row][k] * b[batch][column][k]
 // Every parallel and reduction dim of the loop nest plays one of these parts.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
 #define DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
 
@@ -36,11 +36,13 @@ struct PanelContraction {
   /// takes those of its group in turn.
   int64_t narrowGroup = 0;
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
-  /// The first operand as it is read: itself, or the narrower integers that it is cast from, plus `zeroPoint`.
+  /// The first operand as it is read: itself, or the narrower integers that it is cast from, plus
+  /// `zeroPoint`.
   mlir::Value a;
   int64_t zeroPoint = 0;
-  /// One instruction multiplies several neighbours along the innermost reduction loop (ContractionNeighbours.cpp) and adds them in
-  /// i32: u8 less its zero point, or i16, with i8, u8 or i16. `bytes` where it is u8 with i8.
+  /// One instruction multiplies several neighbours along the innermost reduction loop
+  /// (ContractionNeighbours.cpp) and adds them in i32: u8 less its zero point, or i16, with i8, u8
+  /// or i16. `bytes` where it is u8 with i8.
   bool integers = false, bytes = false;
   /// The same of bf16 with bf16, added in f32.
   bool brainFloats = false;
@@ -57,7 +59,8 @@ struct PanelContraction {
   /// The instruction set from which on none is faster.
   IsaVariant bestIsa() const;
 
-  /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains nothing.
+  /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains
+  /// nothing.
   static std::optional<PanelContraction> match(BodyEmitter &emitter, IndexMath &math);
 
 private:

@@ -1,6 +1,6 @@
-//===- CpuLines.cpp - The lines of a tensor as tiles of a CPU kernel -------------------*- C++ -*-===//
+//===- CpuLines.cpp - The lines of a tensor as tiles of a CPU kernel ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/CpuLines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
-//===- CpuLines.h - The lines of a tensor as tiles of a CPU kernel ---------------------*- C++ -*-===//
+//===- CpuLines.h - The lines of a tensor as tiles of a CPU kernel ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_CPULINES_H
 #define DLC_CODEGEN_SCHEDULE_CPU_CPULINES_H
 
@@ -9,7 +9,8 @@
 
 namespace dlc::codegen {
 
-/// Neighbouring lines that are worked on at once, whatever the instruction set: tiles are the same for all of them.
+/// Neighbouring lines that are worked on at once, whatever the instruction set: tiles are the same
+/// for all of them.
 inline constexpr int64_t kLinesOfTile = 16;
 
 /// What the schedules of line ops share: one line, or neighbours along the last dim, in a tile.
@@ -24,7 +25,8 @@ protected:
   bool haveNeighbours() const {
     return work.dim + 1 != x.getRank() && !dl::isConstant(dl::getDims(x).back(), 1);
   }
-  /// Binds variables for all dims but `along`, which runs to before `length`, to the first line of tile `tile`.
+  /// Binds variables for all dims but `along`, which runs to before `length`, to the first line of
+  /// tile `tile`.
   void bindLines(mlir::Value tile, int64_t linesOfTile, mlir::AffineExpr length);
   /// How many of `linesOfTile` neighbours from the tile's first line on there are, or more.
   mlir::Value linesLeft(int64_t linesOfTile);
@@ -46,7 +48,8 @@ private:
 
 /// first, first + 1, ... in a vector of `type`.
 mlir::Value lanesFrom(CpuKernel &kernel, mlir::Value first, int64_t lanes, mlir::Type type);
-/// The sums of the lanes of a vector of integers up to and with each of them: in as many steps as the count of lanes has bits.
+/// The sums of the lanes of a vector of integers up to and with each of them: in as many steps as
+/// the count of lanes has bits.
 mlir::Value sumsOfLanes(CpuKernel &kernel, mlir::Value lanes);
 /// Elements of lines put in order.
 CpuLaunch scheduleOrder(CpuKernel &kernel);

@@ -1,6 +1,6 @@
-//===- DigitSort.cpp - A line sorted by the digits of its keys -------------------------*- C++ -*-===//
+//===- DigitSort.cpp - A line sorted by the digits of its keys ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/DigitSort.h"
 
 #include "codegen/cpu/schedule/lines/CpuLines.h"
@@ -15,7 +15,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Bits of a digit; and of one in lines so long that a pass over them costs more than its counters do.
+/// Bits of a digit; and of one in lines so long that a pass over them costs more than its counters
+/// do.
 static constexpr int64_t kDigitBits = 8, kLongDigitBits = 11, kLongLine = 1000;
 /// Words of a vector, whatever the instruction set: registers of it are as many as it takes.
 static constexpr int64_t kLanes = 16;
@@ -130,7 +131,8 @@ void DigitSort::sortBy(Value count, Value base, int64_t first, Value range, bool
   Value passes = parts(bits, most), width = parts(bits, passes);
   Value values = arith::ShLIOp::create(b, loc, number(1), width);
   Digits digits = {base, arith::SubIOp::create(b, loc, values, number(1)), toIndex(values)};
-  // The digits of a pass are counted while the one before it moves the elements: neither waits for the other's counters.
+  // The digits of a pass are counted while the one before it moves the elements: neither waits for
+  // the other's counters.
   Value start = number(first), half = k.index(memory.halfCounters);
   clear(k.index(0), digits);
   k.forEach(k.index(0), count, 1, [&](Value i) {

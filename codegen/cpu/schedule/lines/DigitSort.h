@@ -1,6 +1,6 @@
-//===- DigitSort.h - A line sorted by the digits of its keys ---------------------------*- C++ -*-===//
+//===- DigitSort.h - A line sorted by the digits of its keys ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
 #define DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
 
@@ -8,13 +8,14 @@
 
 namespace dlc::codegen {
 
-/// A radix sort from the last digit of the keys to the first: each pass moves the elements to where the number of those with
-/// lower digits says, equal ones in their order. Digits cover the bits in which the keys at hand differ, no more; elements that are
-/// in order stay.
+/// A radix sort from the last digit of the keys to the first: each pass moves the elements to where
+/// the number of those with lower digits says, equal ones in their order. Digits cover the bits in
+/// which the keys at hand differ, no more; elements that are in order stay.
 class DigitSort {
 public:
   DigitSort(CpuKernel &k, const OrderMemory &memory) : k(k), memory(memory) {}
-  /// Sorts the first `count` elements, one or more; lines that are not long by a PrefixSort, if it can.
+  /// Sorts the first `count` elements, one or more; lines that are not long by a PrefixSort, if it
+  /// can.
   void sort(mlir::Value count, const OrderResult &result);
 
   /// Counters that a line of at most `longest` elements takes.

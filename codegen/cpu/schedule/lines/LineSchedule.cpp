@@ -1,10 +1,10 @@
-//===- LineSchedule.cpp - Running sums of lines on the CPU -------------------------------*- C++ -*-===//
+//===- LineSchedule.cpp - Running sums of lines on the CPU --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of sums that do not go along the last dim, a tile is 16 neighbouring lines, a vector of sums; else it is one line. Integers, whose
-// sums are the same in any order, are added up in vectors; reals one after the other: a part of them may be out of range where no
-// sum is.
-//===----------------------------------------------------------------------------------------------===//
+// Of sums that do not go along the last dim, a tile is 16 neighbouring lines, a vector of sums;
+// else it is one line. Integers, whose sums are the same in any order, are added up in vectors;
+// reals one after the other: a part of them may be out of range where no sum is.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/CpuLines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +26,8 @@ private:
 };
 } // namespace
 
-/// Adds up whole vectors of the line at hand from place `first` on; then `first` and `sum` are where they end.
+/// Adds up whole vectors of the line at hand from place `first` on; then `first` and `sum` are
+/// where they end.
 void SumSchedule::addVectors(AffineExpr offset, Value &first, Value &sum) {
   Value lanes = k.index(kLinesOfTile);
   Value end = k.mul(k.divide(k.value(work.length), lanes), lanes);

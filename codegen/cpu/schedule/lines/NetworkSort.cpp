@@ -1,6 +1,6 @@
-//===- NetworkSort.cpp - A line sorted by a network of comparators ---------------------*- C++ -*-===//
+//===- NetworkSort.cpp - A line sorted by a network of comparators ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/NetworkSort.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Rows that are in registers at once, and the steps that these allow, one for each bit of their number.
+/// Rows that are in registers at once, and the steps that these allow, one for each bit of their
+/// number.
 static constexpr unsigned kRows = 8, kSteps = 3;
 
 NetworkSort::NetworkSort(CpuKernel &k, Value words, Value rows)
@@ -31,7 +32,7 @@ Value NetworkSort::minus(Value a, Value b) {
   return k.builder.createOrFold<arith::SubIOp>(k.loc, a, b);
 }
 
-//===- In registers ---------------------------------------------------------------------------------===//
+//===- In registers ---------------------------------------------------------------------------===//
 
 /// A comparator of each lane: the lower words to `low`, the higher ones to `high`.
 void NetworkSort::order(Rows &rows, unsigned low, unsigned high) {
@@ -40,8 +41,8 @@ void NetworkSort::order(Rows &rows, unsigned low, unsigned high) {
   rows[high] = arith::MaxUIOp::create(k.builder, k.loc, a, b);
 }
 
-/// Of two times four rows equally far apart, each four in order of their elements: the steps of half and of a quarter of what the
-/// four span.
+/// Of two times four rows equally far apart, each four in order of their elements: the steps of
+/// half and of a quarter of what the four span.
 void NetworkSort::halveQuarters(Rows &rows) {
   for (unsigned four : {0u, 4u}) {
     order(rows, four, four + 2);
@@ -67,7 +68,7 @@ Value NetworkSort::chooseLanes(Value low, Value high, unsigned bit) {
   return vector::ShuffleOp::create(k.builder, k.loc, low, high, from);
 }
 
-//===- Passes ---------------------------------------------------------------------------------------===//
+//===- Passes ---------------------------------------------------------------------------------===//
 
 /// Takes all rows, eight at a time, through `steps`.
 void NetworkSort::pass(Places places, llvm::function_ref<void(Rows &)> steps) {
@@ -107,7 +108,8 @@ void NetworkSort::sortBlocks() {
   });
 }
 
-/// Of blocks of 2^logSize rows, 16 or more, whose halves are in order: the steps of half, a quarter and an eighth of the size.
+/// Of blocks of 2^logSize rows, 16 or more, whose halves are in order: the steps of half, a quarter
+/// and an eighth of the size.
 void NetworkSort::mergeRows(Value logSize) {
   Value logApart = minus(logSize, k.index(kSteps)), apart = shiftLeft(k.index(1), logApart);
   Value last = minus(shiftLeft(k.index(1), logSize), k.index(1));
@@ -133,8 +135,8 @@ void NetworkSort::mergeRows(Value logSize) {
       });
 }
 
-/// Of blocks of all rows in 2^logLanes lanes, two or more, whose halves are in order: the steps across lanes, and those of half and a
-/// quarter of the rows.
+/// Of blocks of all rows in 2^logLanes lanes, two or more, whose halves are in order: the steps
+/// across lanes, and those of half and a quarter of the rows.
 void NetworkSort::mergeLanes(unsigned logLanes) {
   unsigned lanes = 1u << logLanes;
   Value quarter = shiftRight(rows, k.index(2)), last = minus(rows, k.index(1));
@@ -166,7 +168,8 @@ void NetworkSort::mergeLanes(unsigned logLanes) {
       });
 }
 
-/// The steps of rows 2^logApart apart, of half of that, ... of neighbours; none where logApart is -1.
+/// The steps of rows 2^logApart apart, of half of that, ... of neighbours; none where logApart is
+/// -1.
 void NetworkSort::halve(Value logApart) {
   Value steps = k.add(logApart, k.index(1)), whole = k.divide(steps, k.index(kSteps));
   Value left = k.fold(k.index(0), whole, 1, {steps}, [&](Value, ValueRange carried) {
@@ -201,7 +204,8 @@ void NetworkSort::halve(Value logApart) {
   });
 }
 
-/// The first pass of each size differs, and for those that cross lanes is code of its own; the others are the same.
+/// The first pass of each size differs, and for those that cross lanes is code of its own; the
+/// others are the same.
 void NetworkSort::sort() {
   sortBlocks();
   unsigned logLanes = llvm::Log2_64(kLanes);

@@ -1,6 +1,6 @@
-//===- NetworkSort.h - A line sorted by a network of comparators -----------------------*- C++ -*-===//
+//===- NetworkSort.h - A line sorted by a network of comparators --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_NETWORKSORT_H
 #define DLC_CODEGEN_SCHEDULE_CPU_NETWORKSORT_H
 
@@ -8,12 +8,14 @@
 
 namespace dlc::codegen {
 
-/// Sorts unsigned words of 32 bits by a bitonic network (Batcher, 1968) whose comparators all put the lower word first: that of a
-/// block of size 2^k begins with elements as far from its middle on both sides, and goes on with those size/4, size/8 ... 1 apart.
+/// Sorts unsigned words of 32 bits by a bitonic network (Batcher, 1968) whose comparators all put
+/// the lower word first: that of a block of size 2^k begins with elements as far from its middle on
+/// both sides, and goes on with those size/4, size/8 ... 1 apart.
 ///
-/// Element e of P lies in lane e / rows of row e % rows, with rows = P / kLanes: elements less than `rows` apart are in rows of
-/// their own, and a comparator of two rows is a minimum and a maximum of all lanes. Only the last log2(kLanes) sizes have steps
-/// that cross lanes. Each pass over the rows takes eight of them through up to three steps, in registers.
+/// Element e of P lies in lane e / rows of row e % rows, with rows = P / kLanes: elements less than
+/// `rows` apart are in rows of their own, and a comparator of two rows is a minimum and a maximum
+/// of all lanes. Only the last log2(kLanes) sizes have steps that cross lanes. Each pass over the
+/// rows takes eight of them through up to three steps, in registers.
 class NetworkSort {
 public:
   static constexpr int64_t kLanes = 16; // whatever the instruction set

@@ -1,6 +1,6 @@
-//===- OrderMemory.h - What the sorts of a line share ----------------------------------*- C++ -*-===//
+//===- OrderMemory.h - What the sorts of a line share -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_ORDERMEMORY_H
 #define DLC_CODEGEN_SCHEDULE_CPU_ORDERMEMORY_H
 
@@ -8,8 +8,9 @@
 
 namespace dlc::codegen {
 
-/// Scratch memory of the elements of a line that are put in order. The word of an element whose key has 32 bits is that key above
-/// its place; a key of 64 bits fills the word, and its place lies beside. Elements of equal keys stand by their places.
+/// Scratch memory of the elements of a line that are put in order. The word of an element whose key
+/// has 32 bits is that key above its place; a key of 64 bits fills the word, and its place lies
+/// beside. Elements of equal keys stand by their places.
 struct OrderMemory {
   mlir::Value counters; // i32, of two passes
   int64_t halfCounters; // of one
@@ -27,7 +28,8 @@ inline constexpr int64_t kPlaceBits = 32;
 struct OrderResult {
   /// That of one rank, an index.
   llvm::function_ref<void(mlir::Value rank, mlir::Value place)> give;
-  /// Those of the first `count` ranks: `placeAt` is asked for one, or in a loop of vectors for those from `rank` on.
+  /// Those of the first `count` ranks: `placeAt` is asked for one, or in a loop of vectors for
+  /// those from `rank` on.
   llvm::function_ref<void(mlir::Value count, llvm::function_ref<mlir::Value(mlir::Value rank)>)>
       giveAll;
 };

@@ -1,14 +1,16 @@
-//===- OrderSchedule.cpp - Lines put in order on the CPU -------------------------------*- C++ -*-===//
+//===- OrderSchedule.cpp - Lines put in order on the CPU ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tile is one line. Its keys and places lie in scratch memory (OrderMemory.h), there are
 //
-//   those of all elements; where few of many are asked for, only of those whose first bits are low enough: a sample says how low
+//   those of all elements; where few of many are asked for, only of those whose first bits are low
+//   enough: a sample says how low
 //     that is, or where it leaves too few, a count of all
-//   up to 128 elements: the place of each is the number of those before it, all pairs compared; n^2, one with a vector of others
+//   up to 128 elements: the place of each is the number of those before it, all pairs compared;
+//   n^2, one with a vector of others
 //     in a step, without a branch
 //   more: a network of comparators on the first bits of the keys, or a radix sort
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/CpuLines.h"
 #include "codegen/cpu/schedule/lines/DigitSort.h"
 #include "codegen/cpu/schedule/lines/PairSort.h"
@@ -30,7 +32,8 @@ static constexpr int64_t kRoom = PairSort::kMost;
 /// Elements from which it pays to leave some out, and the bits of the keys by which.
 static constexpr int64_t kManyElements = 1024;
 static constexpr unsigned kFirstBits = 11;
-/// Of a line, in equal steps; and how many more of them than are expected among the first are taken for enough.
+/// Of a line, in equal steps; and how many more of them than are expected among the first are taken
+/// for enough.
 static constexpr int64_t kSamples = 512, kSpareSamples = 8;
 
 namespace {
@@ -76,7 +79,7 @@ private:
 };
 } // namespace
 
-//===- Elements -------------------------------------------------------------------------------------===//
+//===- Elements -------------------------------------------------------------------------------===//
 
 /// `value` as a scalar, or in all lanes, of `type`.
 Value OrderSchedule::constant(Type type, int64_t value) {
@@ -111,14 +114,16 @@ void OrderSchedule::giveAll(Value count, llvm::function_ref<Value(Value)> placeA
   });
 }
 
-/// The key of the element at `place` of the line, or where values are vectors, of those from there on.
+/// The key of the element at `place` of the line, or where values are vectors, of those from there
+/// on.
 Value OrderSchedule::keyAt(Value place) {
   k.math.bindLoop(along, place);
   Value stored = k.load(0, k.emitter.offset(x, indices));
   return sortKey(k.builder, k.loc, stored, x.getElementType(), work.descending);
 }
 
-/// Element `at` of those to be put in order, or a vector of them: their memory has room behind the line.
+/// Element `at` of those to be put in order, or a vector of them: their memory has room behind the
+/// line.
 void OrderSchedule::put(Value key, Value place, Value at) {
   auto shape = dyn_cast<VectorType>(key.getType());
   auto placeAs = [&](Type type) {
@@ -140,7 +145,7 @@ void OrderSchedule::put(Value key, Value place, Value at) {
   write(arith::OrIOp::create(k.builder, k.loc, high, placeAs(i64)), memory.words);
 }
 
-//===- Which elements -------------------------------------------------------------------------------===//
+//===- Which elements -------------------------------------------------------------------------===//
 
 Value OrderSchedule::firstDigit(Value key) {
   Type type = key.getType();
@@ -180,8 +185,8 @@ Value OrderSchedule::lastDigit(Value count, Value needed, llvm::function_ref<Val
       .front();
 }
 
-/// Those of a vector of keys, from place `first` on, that are kept, behind `kept` others; how many there are then. Few vectors have
-/// any.
+/// Those of a vector of keys, from place `first` on, that are kept, behind `kept` others; how many
+/// there are then. Few vectors have any.
 Value OrderSchedule::takeLanes(Value keys, Value first, Value isKept, Value kept) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
@@ -218,7 +223,8 @@ Value OrderSchedule::take(Value limit) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
   Type key = keyType(x.getElementType());
-  // The highest key with this digit; that of the last digit is as many ones as the key type has, or the key.
+  // The highest key with this digit; that of the last digit is as many ones as the key type has, or
+  // the key.
   Value next = number(k.add(limit, k.index(1)), key);
   Value highest = arith::SubIOp::create(
       b, loc,
@@ -249,8 +255,8 @@ Value OrderSchedule::take(Value limit) {
       .front();
 }
 
-/// Those elements of many that may be among the first `count`, in their order; how many these are. A sample says up to which
-/// digit enough of them should be; where it was wrong, all are counted.
+/// Those elements of many that may be among the first `count`, in their order; how many these are.
+/// A sample says up to which digit enough of them should be; where it was wrong, all are counted.
 Value OrderSchedule::takeFirst() {
   Value length = k.value(work.length), count = k.value(work.count);
   Value expected = k.divide(k.mul(count, k.index(2 * kSamples)), length);
@@ -280,7 +286,7 @@ Value OrderSchedule::takeAll() {
   return length;
 }
 
-//===- Their order ----------------------------------------------------------------------------------===//
+//===- Their order ----------------------------------------------------------------------------===//
 
 void OrderSchedule::orderLine() {
   Value length = k.value(work.length), left;

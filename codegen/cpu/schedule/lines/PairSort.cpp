@@ -1,6 +1,6 @@
-//===- PairSort.cpp - A few elements sorted by comparing all pairs ---------------------*- C++ -*-===//
+//===- PairSort.cpp - A few elements sorted by comparing all pairs ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/PairSort.h"
 
 #include "codegen/cpu/schedule/lines/CpuLines.h"
@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Words of a vector, whatever the instruction set; and those that are compared with each in a step.
+/// Words of a vector, whatever the instruction set; and those that are compared with each in a
+/// step.
 static constexpr int64_t kLanes = 16, kAtOnce = 64;
 
 /// Whether the word at `place` comes before each of a vector of `words` at `places`.
@@ -32,7 +33,8 @@ Value PairSort::isBefore(Value word, Value place, Value words, Value places) {
   return arith::OrIOp::create(b, loc, isLower, ties);
 }
 
-/// The ranks of `width` words from `first` on, in vectors of `lanes`; of what lies behind the last one any numbers.
+/// The ranks of `width` words from `first` on, in vectors of `lanes`; of what lies behind the last
+/// one any numbers.
 SmallVector<Value> PairSort::ranksFrom(Value first, int64_t lanes, int64_t width, Value count) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;

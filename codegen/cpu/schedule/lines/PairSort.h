@@ -1,6 +1,6 @@
-//===- PairSort.h - A few elements sorted by comparing all pairs -----------------------*- C++ -*-===//
+//===- PairSort.h - A few elements sorted by comparing all pairs --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_PAIRSORT_H
 #define DLC_CODEGEN_SCHEDULE_CPU_PAIRSORT_H
 
@@ -8,8 +8,8 @@
 
 namespace dlc::codegen {
 
-/// The rank of an element is the number of those before it: each is compared with all, one with a vector of others in a step, without
-/// a branch.
+/// The rank of an element is the number of those before it: each is compared with all, one with a
+/// vector of others in a step, without a branch.
 class PairSort {
 public:
   /// Elements up to which that is faster than other sorts.

@@ -1,6 +1,6 @@
-//===- PrefixSort.cpp - A line sorted by the first bits of its keys --------------------*- C++ -*-===//
+//===- PrefixSort.cpp - A line sorted by the first bits of its keys -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/PrefixSort.h"
 
 #include "codegen/cpu/schedule/lines/NetworkSort.h"
@@ -19,7 +19,8 @@ namespace dlc::codegen {
 static constexpr int64_t kLanes = NetworkSort::kLanes;
 /// Bits of a word of the network.
 static constexpr int64_t kWordBits = 32;
-/// One in so many elements may be out of order; those of the longest line fit into the counters of any DigitSort.
+/// One in so many elements may be out of order; those of the longest line fit into the counters of
+/// any DigitSort.
 static constexpr int64_t kFewInserted = 8, kMostInserted = PrefixSort::kLongest / kFewInserted - 1;
 
 int64_t PrefixSort::wordsOfNetwork(std::optional<int64_t> longest) {
@@ -38,8 +39,8 @@ Value PrefixSort::bitsOf(Value value) {
   return minus(number(64), math::CountLeadingZerosOp::create(k.builder, k.loc, some));
 }
 
-/// Makes the network's words of those of the line: the key above `least`, without its last `dropped` bits, above the place. Behind
-/// the line lie the highest ones.
+/// Makes the network's words of those of the line: the key above `least`, without its last
+/// `dropped` bits, above the place. Behind the line lie the highest ones.
 void PrefixSort::fill(Value count, Value length, Value least, Value dropped, Value placeBits) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
@@ -65,8 +66,8 @@ void PrefixSort::fill(Value count, Value length, Value least, Value dropped, Val
   });
 }
 
-/// Copies the words in the order of the network to the second half, and lists the ranks of those that are lower than one before
-/// them; how many these are.
+/// Copies the words in the order of the network to the second half, and lists the ranks of those
+/// that are lower than one before them; how many these are.
 Value PrefixSort::collect(Value count, Value rows, Value placeBits) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
@@ -88,7 +89,8 @@ Value PrefixSort::collect(Value count, Value rows, Value placeBits) {
           arith::IndexCastUIOp::create(b, loc, index, arith::AndIOp::create(b, loc, held, mask));
       Value word = memref::LoadOp::create(b, loc, memory.words, place);
       memref::StoreOp::create(b, loc, word, memory.words, k.add(memory.half, rank));
-      // Without a branch: the next one in the list takes the place of one that does not belong there.
+      // Without a branch: the next one in the list takes the place of one that does not belong
+      // there.
       memref::StoreOp::create(b, loc, arith::IndexCastOp::create(b, loc, i32, rank),
                               memory.counters, k.smaller(listed, k.index(kMostInserted)));
       Value isLower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, word, highest);

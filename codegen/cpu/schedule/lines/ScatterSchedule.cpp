@@ -1,9 +1,10 @@
-//===- ScatterSchedule.cpp - Updates of lines on the CPU -------------------------------*- C++ -*-===//
+//===- ScatterSchedule.cpp - Updates of lines on the CPU ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile copies its part of x and then makes the updates of its lines, one after the other: one line, or neighbours side by side
-// in memory, which go through the updates together. Where index is the same for all of these, an update is a vector.
-//===----------------------------------------------------------------------------------------------===//
+// A tile copies its part of x and then makes the updates of its lines, one after the other: one
+// line, or neighbours side by side in memory, which go through the updates together. Where index is
+// the same for all of these, an update is a vector.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/CpuLines.h"
 #include "codegen/plan/Combine.h"
 
@@ -55,7 +56,8 @@ void ScatterSchedule::copyLines(bool isOne) {
   });
 }
 
-/// The place that the update at hand names: as an unsigned number, what lies outside is at least the line's length.
+/// The place that the update at hand names: as an unsigned number, what lies outside is at least
+/// the line's length.
 Value ScatterSchedule::placeAt() {
   Value stored = load(k.input(inputOf(op, 1)), k.value(indexOffset()));
   return arith::IndexCastOp::create(k.builder, k.loc, k.builder.getIndexType(), stored);

@@ -1,9 +1,9 @@
-//===- SuppressSchedule.cpp - Boxes that overlap no better one, on the CPU -------------*- C++ -*-===//
+//===- SuppressSchedule.cpp - Boxes that overlap no better one, on the CPU ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile is one line. The corners and areas of the boxes that were taken lie in scratch memory, one behind the other; each next
-// box is compared with 16 of them at a time, until it overlaps one.
-//===----------------------------------------------------------------------------------------------===//
+// A tile is one line. The corners and areas of the boxes that were taken lie in scratch memory, one
+// behind the other; each next box is compared with 16 of them at a time, until it overlaps one.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/CpuLines.h"
 #include "codegen/plan/Overlap.h"
 

@@ -1,9 +1,9 @@
-//===- CpuTurn.cpp - Blocks of elements whose lines become columns ---------------------*- C++ -*-===//
+//===- CpuTurn.cpp - Blocks of elements whose lines become columns ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Squares of as many lines as a vector has lanes are turned in registers. At the ends of a block that is no multiple of these,
-// squares overlap: what they have in common is written twice.
-//===----------------------------------------------------------------------------------------------===//
+// Squares of as many lines as a vector has lanes are turned in registers. At the ends of a block
+// that is no multiple of these, squares overlap: what they have in common is written twice.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// The columns of the square that the vectors `lines` are: squares of 1, 2, 4 ... elements exchange their corners.
+/// The columns of the square that the vectors `lines` are: squares of 1, 2, 4 ... elements exchange
+/// their corners.
 static SmallVector<Value> turned(OpBuilder &builder, Location loc, SmallVector<Value> lines) {
   auto lanes = static_cast<int64_t>(lines.size());
   for (int64_t half = 1; half < lanes; half *= 2) {

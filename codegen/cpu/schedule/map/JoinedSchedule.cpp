@@ -1,9 +1,9 @@
-//===- JoinedSchedule.cpp - Maps over joined tensors on the CPU ------------------------*- C++ -*-===//
+//===- JoinedSchedule.cpp - Maps over joined tensors on the CPU ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part of the result that lies in one of the tensors is a map by itself, whose vectors lie as
 // that tensor likes. The tiles of the parts follow each other.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/Schedule.h"
 #include "codegen/plan/JoinedMap.h"
 

@@ -1,4 +1,4 @@
-//===- MapSchedule.cpp - Kernels without reductions on the CPU -------------------------*- C++ -*-===//
+//===- MapSchedule.cpp - Kernels without reductions on the CPU ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the
@@ -8,7 +8,7 @@
 // are turned as they are stored. A few neighbours in the result that are far apart in an operand
 // are stored from a vector each. A result in panels (packed weights) is written panel by panel, its
 // zero tail included.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,8 @@ namespace dlc::codegen {
 static constexpr int64_t kTileElements = 4096;
 /// Rows and columns of a block that is turned: two lines of the cache of f32 in each row.
 static constexpr int64_t kBlock = 32;
-/// Elements of a row that are no vector, but are written out: what is chosen by their index is then known.
+/// Elements of a row that are no vector, but are written out: what is chosen by their index is then
+/// known.
 static constexpr int64_t kFewColumns = 4;
 
 namespace {
@@ -70,8 +71,8 @@ private:
   /// other: operands have neighbours along it, as in a shuffle of channels; -1: there is none.
   int64_t findBesideFew();
   CpuLaunch besideFew(int64_t dim);
-  /// A dim that can be a vector where the innermost one cannot: operands have neighbours along it, at places that a body computes;
-  /// -1: there is none.
+  /// A dim that can be a vector where the innermost one cannot: operands have neighbours along it,
+  /// at places that a body computes; -1: there is none.
   int64_t findApart();
   /// Finds the operands that have neighbours along another dim than the result has them.
   bool findTurned();
@@ -347,8 +348,9 @@ int64_t MapSchedule::findApart() {
   return -1;
 }
 
-/// Blocks of vectors along `dim` in scratch memory, from where they go to the rows of the result: elements stored as they come would
-/// lie in lines of the cache that often are a power of two apart.
+/// Blocks of vectors along `dim` in scratch memory, from where they go to the rows of the result:
+/// elements stored as they come would lie in lines of the cache that often are a power of two
+/// apart.
 CpuLaunch MapSchedule::apart(int64_t dim) {
   int64_t inner = order.back();
   Type element = storageType(type.getElementType());
@@ -415,7 +417,8 @@ bool MapSchedule::findTurned() {
   return !turned.empty();
 }
 
-/// Copies the block of read `number` that begins at the indices bound now: along its own neighbours, line by line.
+/// Copies the block of read `number` that begins at the indices bound now: along its own
+/// neighbours, line by line.
 void MapSchedule::turn(unsigned number, Value rows, Value columns) {
   auto [input, offset] = turned[number];
   // From column to column, the first element of each line.

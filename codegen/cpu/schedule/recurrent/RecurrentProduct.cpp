@@ -1,6 +1,6 @@
-//===- RecurrentProduct.cpp - States times weights, for the rows of a tile --------------*- C++ -*-===//
+//===- RecurrentProduct.cpp - States times weights, for the rows of a tile ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

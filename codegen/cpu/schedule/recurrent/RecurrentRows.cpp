@@ -1,9 +1,9 @@
-//===- RecurrentRows.cpp - Tiles of rows, from their first step to their last ----------*- C++ -*-===//
+//===- RecurrentRows.cpp - Tiles of rows, from their first step to their last -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows do not depend on each other, so that a tile waits for no other one. Each reads all of the
 // weights in each step. With a projection a step has a second product, of what the cell gives.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
 #include "ir/machine/CpuModel.h"

@@ -1,6 +1,6 @@
-//===- RecurrentSteps.cpp - The steps of recurrences on the CPU -------------------------*- C++ -*-===//
+//===- RecurrentSteps.cpp - The steps of recurrences on the CPU ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,7 +44,7 @@ RecurrentSteps::RecurrentSteps(CpuKernel &kernel)
     maxVectors /= 2;
 }
 
-//===- Memory ---------------------------------------------------------------------------------------===//
+//===- Memory ---------------------------------------------------------------------------------===//
 
 Value RecurrentSteps::loadScratch(const StateRows &memory, Value row, Value column) {
   return vector::LoadOp::create(k.builder, k.loc, VectorType::get({lanes}, type), memory.memory,
@@ -95,7 +95,7 @@ void RecurrentSteps::forColumnsOf(int64_t columns, const std::optional<UnitRange
            [&] { body(k.index(whole), k.laneMask(k.index(columns - whole), lanes)); });
 }
 
-//===- Time -----------------------------------------------------------------------------------------===//
+//===- Time -----------------------------------------------------------------------------------===//
 
 Value RecurrentSteps::length(Value row) {
   Value steps = k.value(r.steps);
@@ -141,7 +141,7 @@ RecurrentSteps::Moment RecurrentSteps::momentOf(Value row, Value step) {
   return moment;
 }
 
-//===- Steps ----------------------------------------------------------------------------------------===//
+//===- Steps ----------------------------------------------------------------------------------===//
 
 void RecurrentSteps::cell(Value step, ArrayRef<StateRows> oldStates, ArrayRef<StateRows> nextStates,
                           const std::optional<UnitRange> &range) {

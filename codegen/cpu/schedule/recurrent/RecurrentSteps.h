@@ -1,4 +1,4 @@
-//===- RecurrentSteps.h - The steps of recurrences on the CPU --------------------------*- C++ -*-===//
+//===- RecurrentSteps.h - The steps of recurrences on the CPU -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two schedules run recurrences: tiles of rows, each from its first step to its last
@@ -11,7 +11,7 @@
 //
 // States are in the compute type, in scratch memory. The long tail of a row with fewer steps is
 // filled with zeros at the end. No partition of rows or units changes a bit.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_SCHEDULE_RECURRENTSTEPS_H
 #define DLC_CODEGEN_CPU_SCHEDULE_RECURRENTSTEPS_H
 
@@ -35,7 +35,7 @@ class RecurrentSteps {
 protected:
   explicit RecurrentSteps(CpuKernel &kernel);
 
-  //===- Rows and time -----------------------------------------------------------------------------===//
+  //===- Rows and time ------------------------------------------------------------------------===//
 
   void forRows(llvm::function_ref<void(mlir::Value row)> body) {
     k.forEach(k.index(0), tileRows, 1, body);
@@ -53,7 +53,7 @@ protected:
   Moment momentOf(mlir::Value row, mlir::Value step);
   mlir::Value place(mlir::Value row, mlir::Value time);
 
-  //===- Memory ------------------------------------------------------------------------------------===//
+  //===- Memory -------------------------------------------------------------------------------===//
 
   /// Calls `body` for the vectors of so many columns, with a mask for one that is not whole.
   void forColumns(int64_t columns,
@@ -73,7 +73,7 @@ protected:
   mlir::Value zeros();
   int64_t bytesOfElement() const { return type.getIntOrFloatBitWidth() / 8; }
 
-  //===- A step ------------------------------------------------------------------------------------===//
+  //===- A step -------------------------------------------------------------------------------===//
 
   /// to[row][gate][column] = sum over `length` of from[row] times the packed weights, for all
   /// columns or those of the panels `range`.

@@ -1,4 +1,4 @@
-//===- RecurrentUnits.cpp - A phase for each step, whose tiles are groups of units -----*- C++ -*-===//
+//===- RecurrentUnits.cpp - A phase for each step, whose tiles are groups of units --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threads share the units of all rows, and meet after each step: each reads its part of the
@@ -6,7 +6,7 @@
 // 0 writes the first states, phase s + 1 runs step s, and the last phase writes what the recurrence
 // gives beside y. All tiles of the next step read the first state, so that there are two of it,
 // which the phases write in turn; each tile reads only its own part of the others.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/recurrent/RecurrentSteps.h"
 
 #include "ir/machine/CpuModel.h"

@@ -1,14 +1,15 @@
-//===- ReductionSchedule.cpp - Reductions and windows on the CPU -----------------------*- C++ -*-===//
+//===- ReductionSchedule.cpp - Reductions and windows on the CPU --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Three ways to the same loops, by how the operands lie in memory:
-//   columns  neighbours of the result along its innermost dim are the lanes of a vector (pooling, depthwise convolution, sums
-//            over leading dims); where windows reach over the borders, the columns between these;
-//   lanes    neighbours along a reduction dim are (sums over the last dim, softmax of rows): kAccumulators vectors,
-//            combined in a fixed order at the end;
+//   columns  neighbours of the result along its innermost dim are the lanes of a vector (pooling,
+//            depthwise convolution, sums over leading dims); where windows reach over the borders,
+//            the columns between these;
+//   lanes    neighbours along a reduction dim are (sums over the last dim, softmax of rows):
+//            kAccumulators vectors, combined in a fixed order at the end;
 //   scalars  neither.
 // How a row is cut up depends on shapes alone, so that the number of threads never changes bits.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/Combine.h"
 
@@ -89,7 +90,8 @@ private:
   SmallVector<unsigned> loopOrder; // of the reduction dims, outermost first
   Way way = Way::scalars;
   int64_t column = -1; // the parallel dim that is a vector (Way::columns)
-  // Its indices at which no read leaves its operand; the others are done one by one. Without numbers: all.
+  // Its indices at which no read leaves its operand; the others are done one by one. Without
+  // numbers: all.
   std::optional<std::pair<int64_t, int64_t>> inside;
   AffineExpr columnVariable;      // moves over these
   bool bordersAreVectors = false; // the others in vectors whose lanes are tested
@@ -119,7 +121,7 @@ ReductionSchedule::ReductionSchedule(CpuKernel &kernel)
     loopOrder.push_back(dim);
 }
 
-//===- What can be a vector -------------------------------------------------------------------------===//
+//===- What can be a vector -------------------------------------------------------------------===//
 
 bool ReductionSchedule::canVectorize(AffineExpr variable, IsAccess isAccess) const {
   if (k.emitter.needsScalarAlong(variable, parallel, reduction))
@@ -228,7 +230,7 @@ void ReductionSchedule::chooseWay() {
   }
 }
 
-//===- Accumulators ---------------------------------------------------------------------------------===//
+//===- Accumulators ---------------------------------------------------------------------------===//
 
 Accumulator ReductionSchedule::neutralAccumulator(unsigned stage) {
   Type element = k.emitter.accumulatorType(stage), i64 = k.builder.getI64Type();
@@ -303,7 +305,7 @@ Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
   return acc;
 }
 
-//===- Stages ---------------------------------------------------------------------------------------===//
+//===- Stages ---------------------------------------------------------------------------------===//
 
 /// Folds a loop into accumulators `init`, several of one kind. If its `extent` makes a sum long,
 /// the loop is divided into parts that are summed separately.
@@ -432,7 +434,7 @@ Value ReductionSchedule::reduceStage(unsigned stage, ValueRange earlier) {
   return acc.back(); // argmax: the position
 }
 
-//===- Results --------------------------------------------------------------------------------------===//
+//===- Results --------------------------------------------------------------------------------===//
 
 void ReductionSchedule::emitResult(ArrayRef<Value> accs) {
   Value value = k.emitter.emitResult(k.builder, parallel, accs);
@@ -500,8 +502,9 @@ void ReductionSchedule::emitBorders() {
   resultOffset = middleOffset;
 }
 
-/// Results whose neighbours along the column lie apart go to their places block by block: stored as they come, each would touch a line
-/// of the cache of its own. What lies behind the column in memory is one line of the result.
+/// Results whose neighbours along the column lie apart go to their places block by block: stored as
+/// they come, each would touch a line of the cache of its own. What lies behind the column in
+/// memory is one line of the result.
 CpuLaunch ReductionSchedule::runBlocks() {
   RankedTensorType type = k.emitter.getResultType();
   dl::Layout layout = dl::getLayout(type);

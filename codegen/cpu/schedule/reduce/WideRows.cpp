@@ -1,10 +1,10 @@
-//===- WideRows.cpp - Rows of the first operand, widened in scratch memory -------------*- C++ -*-===//
+//===- WideRows.cpp - Rows of the first operand, widened in scratch memory ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An element of the first operand is multiplied with the columns of all panels at hand. Where it is stored narrower than
-// it is multiplied, whole vectors of a block's rows are widened before that: u8 less its zero point to i16, f16 and bf16 to
-// f32. Then one load gives an element to all lanes.
-//===----------------------------------------------------------------------------------------------===//
+// An element of the first operand is multiplied with the columns of all panels at hand. Where it is
+// stored narrower than it is multiplied, whole vectors of a block's rows are widened before that:
+// u8 less its zero point to i16, f16 and bf16 to f32. Then one load gives an element to all lanes.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +17,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Bytes of a row that lie in scratch memory at a time: a block of such rows stays in the first cache.
+/// Bytes of a row that lie in scratch memory at a time: a block of such rows stays in the first
+/// cache.
 static constexpr int64_t kWideRowBytes = 1024;
 
 Type ContractionSchedule::wideType() const { return neighbours == 1 ? accType : neighbourType(); }

@@ -1,4 +1,4 @@
-//===- WindowSchedule.cpp - Depthwise convolutions on the CPU --------------------------*- C++ -*-===//
+//===- WindowSchedule.cpp - Depthwise convolutions on the CPU -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each channel has a filter of its own: vectors of channels are multiplied and added, and no
@@ -9,7 +9,7 @@
 // The blocks at both ends of the width are written out for their own positions, so that taps
 // outside of the image are left out when the code is made; those between need no test. Along the
 // other dims a loop walks the part of the window that lies inside.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/Combine.h"
 
@@ -86,7 +86,7 @@ private:
 
 } // namespace
 
-//===- What has such loops --------------------------------------------------------------------------===//
+//===- What has such loops --------------------------------------------------------------------===//
 
 /// Sorts the reduction loops into rows and taps and finds the borders; false where a test is of
 /// another form.
@@ -188,7 +188,7 @@ bool isWindowProduct(BodyEmitter &emitter, IndexMath &math) {
   return findWindow(emitter, math).has_value();
 }
 
-//===- Blocks ---------------------------------------------------------------------------------------===//
+//===- Blocks ---------------------------------------------------------------------------------===//
 
 WindowSchedule::WindowSchedule(CpuKernel &kernel, WindowLoops found)
     : k(kernel), nest(kernel.emitter.getNest()), loops(std::move(found)),
@@ -198,8 +198,8 @@ WindowSchedule::WindowSchedule(CpuKernel &kernel, WindowLoops found)
   blocks = loops.blocks(most);
 }
 
-/// Tiles lie in the order of memory, rows before channels. So a thread has the same part of an image
-/// as in the products around this kernel, and finds it in its own cache.
+/// Tiles lie in the order of memory, rows before channels. So a thread has the same part of an
+/// image as in the products around this kernel, and finds it in its own cache.
 CpuLaunch WindowSchedule::run() {
   AffineExpr channels = nest.parallel[loops.channel], chunks = channels.ceilDiv(kTileChannels);
   AffineExpr rows = nest.parallel[loops.outer.back()];

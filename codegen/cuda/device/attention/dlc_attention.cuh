@@ -1,14 +1,14 @@
 //===- dlc_attention.cuh - attention on tensor cores ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// softmax(query key^T) value without the scores in memory (FlashAttention-2, Dao 2023). A block has a
-// tile of query rows and walks the keys, a span at a time: products of the warps' rows with the keys,
-// the running largest score and sum of each row, products with the values. Weights go from the
-// accumulators of one product to the operands of the next within a lane's registers. While one
-// operand is multiplied, the next one is on its way into shared memory.
-// Warps side by side (warps_n) share the span's keys, each with a running maximum of its own; their
-// sums are merged at the end, in one order. Blocks may share the keys of a tile of few rows
-// (dlc_attention_rows.cuh). Of many rows a warp may have 32, for which it reads keys and values once.
+// softmax(query key^T) value without the scores in memory (FlashAttention-2, Dao 2023). A block has
+// a tile of query rows and walks the keys, a span at a time: products of the warps' rows with the
+// keys, the running largest score and sum of each row, products with the values. Weights go from
+// the accumulators of one product to the operands of the next within a lane's registers. While one
+// operand is multiplied, the next one is on its way into shared memory. Warps side by side
+// (warps_n) share the span's keys, each with a running maximum of its own; their sums are merged at
+// the end, in one order. Blocks may share the keys of a tile of few rows (dlc_attention_rows.cuh).
+// Of many rows a warp may have 32, for which it reads keys and values once.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_attention_rows.cuh"
@@ -22,8 +22,9 @@ template <class T> DLC_DEV constexpr int slab_width(int elements) {
   return per * (chunks <= 2 ? 2 : chunks <= 4 ? 4 : (chunks + 7) / 8 * 8);
 }
 
-/// A span of values for operands of tf32. A lane's accumulators are of keys 2t and 2t + 1, its operands of places t and t + 4:
-/// in each eight places the keys lie in that order. `element(c, n)` as in slab::fill, of single elements.
+/// A span of values for operands of tf32. A lane's accumulators are of keys 2t and 2t + 1, its
+/// operands of places t and t + 4: in each eight places the keys lie in that order. `element(c, n)`
+/// as in slab::fill, of single elements.
 template <class Slab, int WIDTH, int COLUMNS, int SPAN, int THREADS, class Index, class Element>
 DLC_DEV void fill_exchanged(float *span, const float *base, const Element &element, Index n0,
                             Index keys) {
@@ -42,14 +43,15 @@ DLC_DEV void fill_exchanged(float *span, const float *base, const Element &eleme
   }
 }
 
-/// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
-/// key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c < columns. Row m sees keys n < seen(m). Its
-/// weights are NaN where it sees none, or -inf alone; without any keys y is 0.
-/// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x
-/// warps_n, tiles_m (of a warp, 16 rows each), tile_n (keys that a warp takes at once), causal (whether
-/// `seen` matters), vector, and for query, key and value (q, k, v) the width (see slab::fill) and whether
-/// it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
-/// Share: whole_depth, or split_depth for blocks that share the keys of these rows.
+/// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over
+/// e of query(m, e) key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c <
+/// columns. Row m sees keys n < seen(m). Its weights are NaN where it sees none, or -inf alone;
+/// without any keys y is 0. Config: type (f16, bf16, or float rounded to tf32), index, depth and
+/// columns (of a head), warps_m x warps_n, tiles_m (of a warp, 16 rows each), tile_n (keys that a
+/// warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q,
+/// k, v) the width (see slab::fill) and whether it lies along the dim that is summed over in shared
+/// memory. `m0` is the block's first row. Share: whole_depth, or split_depth for blocks that share
+/// the keys of these rows.
 template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FE>
 DLC_DEV void
 attention_mma_share(const Share &share, typename Config::index m0, typename Config::index rows,

@@ -1,10 +1,10 @@
 //===- dlc_attention_simt.cuh - attention in IEEE f32 ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The walk of dlc_attention.cuh without tensor cores. 16 x 16 threads: a thread multiplies tile_m / 16 rows
-// with tile_n / 16 keys, then has the weights of its rows times every sixteenth column. Weights pass
-// through shared memory, where the rows of an operand lie one odd number of 16-byte chunks apart:
-// eight neighbouring rows in eight different groups of four banks.
+// The walk of dlc_attention.cuh without tensor cores. 16 x 16 threads: a thread multiplies tile_m /
+// 16 rows with tile_n / 16 keys, then has the weights of its rows times every sixteenth column.
+// Weights pass through shared memory, where the rows of an operand lie one odd number of 16-byte
+// chunks apart: eight neighbouring rows in eight different groups of four banks.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_async.cuh"
@@ -12,11 +12,13 @@
 
 namespace dlc {
 
-/// Floats from row to row of an operand with `elements` in each, zeros behind them up to a multiple of 8.
+/// Floats from row to row of an operand with `elements` in each, zeros behind them up to a multiple
+/// of 8.
 DLC_DEV constexpr int simt_pitch(int elements) { return (elements + 7) / 8 * 8 + 4; }
 
-/// Brings LINES lines from `first` on, of ELEMENTS elements and zeros up to WIDTH_TO, PITCH apart. `element(line, e)` as in
-/// slab::fill; its lines end at `lines`. ALONG: elements of a line lie together in memory, else those of neighbouring lines.
+/// Brings LINES lines from `first` on, of ELEMENTS elements and zeros up to WIDTH_TO, PITCH apart.
+/// `element(line, e)` as in slab::fill; its lines end at `lines`. ALONG: elements of a line lie
+/// together in memory, else those of neighbouring lines.
 template <int WIDTH, bool ALONG, int LINES, int ELEMENTS, int WIDTH_TO, int PITCH, int THREADS,
           class Index, class Element>
 DLC_DEV void fill_lines(float *to, const float *base, const Element &element, Index first,

@@ -1,6 +1,6 @@
-//===- AttentionChoice.cpp - Which tile an attention gets ------------------------------*- C++ -*-===//
+//===- AttentionChoice.cpp - Which tile an attention gets ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 
 #include "ir/machine/EstimateMargins.h"

@@ -1,8 +1,8 @@
-//===- AttentionChoice.h - Which tile an attention gets --------------------------------*- C++ -*-===//
+//===- AttentionChoice.h - Which tile an attention gets -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From extents alone: nothing is compiled or run.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
 

@@ -1,9 +1,9 @@
-//===- AttentionKernel.cpp - Attention without the scores in memory --------------------*- C++ -*-===//
+//===- AttentionKernel.cpp - Attention without the scores in memory -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls attention_mma (dlc_attention.cuh) or attention_simt (dlc_attention_simt.cuh); where few rows
-// see many keys, with several blocks for each tile (dlc_attention_rows.cuh).
-//===----------------------------------------------------------------------------------------------===//
+// Calls attention_mma (dlc_attention.cuh) or attention_simt (dlc_attention_simt.cuh); where few
+// rows see many keys, with several blocks for each tile (dlc_attention_rows.cuh).
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
 

@@ -1,4 +1,4 @@
-//===- AttentionPlans.h - The plans of attention ---------------------------------------*- C++ -*-===//
+//===- AttentionPlans.h - The plans of attention ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONPLANS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONPLANS_H

@@ -1,6 +1,6 @@
-//===- AttentionTemplate.cpp - Attention as a call of a template -----------------------*- C++ -*-===//
+//===- AttentionTemplate.cpp - Attention as a call of a template --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
 
 #include "codegen/cuda/schedule/Lanes.h"
@@ -38,7 +38,7 @@ AttentionTemplate::AttentionTemplate(KernelBuilder &k, const dl::AttentionParts 
   findSides();
 }
 
-//===- Sides ----------------------------------------------------------------------------------------===//
+//===- Sides ----------------------------------------------------------------------------------===//
 
 /// Where the scores of the result at `result` are, for the key that the sum is at.
 SmallVector<AffineExpr> AttentionTemplate::scoreIndices(ArrayRef<AffineExpr> result) const {
@@ -122,7 +122,7 @@ void AttentionTemplate::findSides() {
   scoreAt = scoreIndices(y);
 }
 
-//===- Operands -------------------------------------------------------------------------------------===//
+//===- Operands -------------------------------------------------------------------------------===//
 
 AttentionTemplate::Operand AttentionTemplate::operand(StringRef suffix, LoopNestOpInterface op,
                                                       const Access &access,
@@ -195,7 +195,7 @@ void AttentionTemplate::chooseCopies(Operand &operand) {
   }
 }
 
-//===- Bodies ---------------------------------------------------------------------------------------===//
+//===- Bodies ---------------------------------------------------------------------------------===//
 
 Block::BlockArgListType AttentionTemplate::beginBody(dlk::CallOp call, unsigned body,
                                                      ArrayRef<Type> types) {
@@ -288,7 +288,7 @@ int64_t AttentionTemplate::lanes() const {
   return isWhole ? width : 1;
 }
 
-//===- The call -------------------------------------------------------------------------------------===//
+//===- The call -------------------------------------------------------------------------------===//
 
 dlk::CallOp AttentionTemplate::createCall(Value first, ArrayRef<Operand *> operands,
                                           const AttentionTile &tile, int64_t lanes) {
@@ -379,7 +379,7 @@ void AttentionTemplate::run(const AttentionTile &tile) {
            tile.sharedBytes(head, elementBytes));
 }
 
-//===- The shape ------------------------------------------------------------------------------------===//
+//===- The shape ------------------------------------------------------------------------------===//
 
 AttentionShape AttentionTemplate::shape() const {
   auto usual = [&](const Side &side) {

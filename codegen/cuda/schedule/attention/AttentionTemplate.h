@@ -1,10 +1,11 @@
-//===- AttentionTemplate.h - Attention as a call of a template -------------------------*- C++ -*-===//
+//===- AttentionTemplate.h - Attention as a call of a template ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The walk over the keys is a template of the device headers. The rows of a block are the dims of the
-// result that neither key nor value has: the queries, and heads that share one of key and value, which
-// so are read once for all of these. What becomes of a score, masks too, is a body of the call.
-//===----------------------------------------------------------------------------------------------===//
+// The walk over the keys is a template of the device headers. The rows of a block are the dims of
+// the result that neither key nor value has: the queries, and heads that share one of key and
+// value, which so are read once for all of these. What becomes of a score, masks too, is a body of
+// the call.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONTEMPLATE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONTEMPLATE_H
 

@@ -1,10 +1,10 @@
-//===- AttentionVariants.cpp - The kernels that one attention gets ---------------------*- C++ -*-===//
+//===- AttentionVariants.cpp - The kernels that one attention gets ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where queries, keys or heads are symbolic, the shapes are sampled, the estimates of the tiles that
-// suit them compared, and the shapes divided among a few (variants/PlanPartition.h): a decoder's one
-// query over a long past, and the many of its prompt.
-//===----------------------------------------------------------------------------------------------===//
+// Where queries, keys or heads are symbolic, the shapes are sampled, the estimates of the tiles
+// that suit them compared, and the shapes divided among a few (variants/PlanPartition.h): a
+// decoder's one query over a long past, and the many of its prompt.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"

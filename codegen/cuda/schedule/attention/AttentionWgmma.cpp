@@ -1,11 +1,11 @@
-//===- AttentionWgmma.cpp - Attention on Hopper's tensor cores -------------------------*- C++ -*-===//
+//===- AttentionWgmma.cpp - Attention on Hopper's tensor cores ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls attention_wgmma (dlc_attention90.cuh). TMA reads query, key and value where they lie: each
 // is one matrix whose lines are rows or keys, at multiples of 16 bytes, with the head as some of
 // its columns. Heads that share key and value are heads of their own: a tile of one reads as much
 // as a tile of all. Operands that are cast from e4m3 are read as they are stored.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
 #include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
@@ -224,7 +224,7 @@ void WgmmaAttention::run(const WgmmaAttentionTile &tile) {
   k.finish(WgmmaAttentionTile::threads, {grid()}, tile.sharedBytes(head, elementBytes));
 }
 
-//===- Plans ----------------------------------------------------------------------------------------===//
+//===- Plans ----------------------------------------------------------------------------------===//
 
 static dlx::PlanAttr planOf(PlanQuestion &question,
                             const std::optional<WgmmaAttentionTile> &wanted) {

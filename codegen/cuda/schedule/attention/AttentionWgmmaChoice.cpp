@@ -1,6 +1,6 @@
-//===- AttentionWgmmaChoice.cpp - Which tile an attention gets on Hopper ---------------*- C++ -*-===//
+//===- AttentionWgmmaChoice.cpp - Which tile an attention gets on Hopper ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
 
 #include "llvm/Support/MathExtras.h"

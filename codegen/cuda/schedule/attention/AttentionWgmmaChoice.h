@@ -1,6 +1,6 @@
-//===- AttentionWgmmaChoice.h - Which tile an attention gets on Hopper -----------------*- C++ -*-===//
+//===- AttentionWgmmaChoice.h - Which tile an attention gets on Hopper --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONWGMMACHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONWGMMACHOICE_H
 

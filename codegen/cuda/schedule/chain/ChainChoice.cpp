@@ -1,6 +1,6 @@
-//===- ChainChoice.cpp - Which launches one launch takes the place of ------------------*- C++ -*-===//
+//===- ChainChoice.cpp - Which launches one launch takes the place of ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/chain/ChainChoice.h"
 
 #include "codegen/cuda/schedule/Schedules.h"
@@ -19,8 +19,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Blocks of a chain. Eight and sixteen are a cluster: no GPU has larger ones, and some have none of
-/// more than eight.
+/// Blocks of a chain. Eight and sixteen are a cluster: no GPU has larger ones, and some have none
+/// of more than eight.
 static constexpr std::array<int64_t, 3> kBlocks = {1, 8, 16};
 /// Stages of a chain, and arguments: the parameters of a launch have 4096 bytes.
 static constexpr size_t kMostStages = 64, kMostArguments = 400;

@@ -1,4 +1,4 @@
-//===- ChainChoice.h - Which launches one launch takes the place of --------------------*- C++ -*-===//
+//===- ChainChoice.h - Which launches one launch takes the place of -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A small kernel is over before the GPU has begun the next one, and most multiprocessors have
@@ -6,7 +6,7 @@
 // the blocks of one cluster, which meet before each stage. The values that a stage writes go to
 // memory as before, so that buffers live as long, and the single launches stay for the GPUs and the
 // tools that want them.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H
 

@@ -1,9 +1,9 @@
-//===- ChainKernel.cpp - The code of a chain of kernels --------------------------------*- C++ -*-===//
+//===- ChainKernel.cpp - The code of a chain of kernels -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each stage runs as its own launch would, its blocks in turn by those of the chain. Memory that a
 // stage writes another one reads, so that no parameter is without aliases.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/chain/ChainKernel.h"
 
 #include "codegen/cuda/KernelTemplate.h"

@@ -1,6 +1,6 @@
-//===- ChainKernel.h - The code of a chain of kernels ----------------------------------*- C++ -*-===//
+//===- ChainKernel.h - The code of a chain of kernels -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CHAINKERNEL_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CHAINKERNEL_H
 

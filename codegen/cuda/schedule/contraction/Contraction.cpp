@@ -1,6 +1,6 @@
-//===- Contraction.cpp - The roles of the dims in a matrix product ---------------------*- C++ -*-===//
+//===- Contraction.cpp - The roles of the dims in a matrix product ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 
 using namespace mlir;
@@ -70,7 +70,8 @@ bool Contraction::findSides() {
     // The dims of a window, which the result does not have, come last: their rows are neighbours.
     unsigned dim = position < layout.order.size() ? layout.order[position] : position;
     bool inA = nest.terms[0].map.isFunctionOfDim(dim), inB = nest.terms[1].map.isFunctionOfDim(dim);
-    // A dim of both that is not simply an index of A chooses a group: a grouped convolution is many small products.
+    // A dim of both that is not simply an index of A chooses a group: a grouped convolution is many
+    // small products.
     if (inA && inB &&
         !llvm::is_contained(nest.terms[0].map.getResults(),
                             getAffineDimExpr(dim, k.b.getContext())))

@@ -1,9 +1,10 @@
-//===- Contraction.h - The roles of the dims in a matrix product -----------------------*- C++ -*-===//
+//===- Contraction.h - The roles of the dims in a matrix product --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GEMM, batched GEMM and convolution are one loop nest: the result's dims that only the first operand knows are the rows
-// m, those that only the second knows are the columns n, those of both are the batch, and the reduction is k.
-//===----------------------------------------------------------------------------------------------===//
+// GEMM, batched GEMM and convolution are one loop nest: the result's dims that only the first
+// operand knows are the rows m, those that only the second knows are the columns n, those of both
+// are the batch, and the reduction is k.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
 
@@ -30,9 +31,11 @@ class Contraction {
 public:
   explicit Contraction(KernelBuilder &k) : k(k), nest(k.body.getNest()) {}
 
-  /// Finds the sides and makes loop variables of their groups. False where the loops are no product of matrices.
+  /// Finds the sides and makes loop variables of their groups. False where the loops are no product
+  /// of matrices.
   bool findSides();
-  /// Calls `visitor` with each address that reading term access `term` makes, at the given indices of all loops.
+  /// Calls `visitor` with each address that reading term access `term` makes, at the given indices
+  /// of all loops.
   void visitTerm(unsigned term, llvm::ArrayRef<mlir::AffineExpr> loops,
                  llvm::function_ref<void(mlir::AffineExpr)> visitor) const;
   /// The operand's elements lie together along k.

@@ -1,6 +1,6 @@
-//===- ContractionBytes.cpp - Products of numbers that lie in memory as bytes ----------*- C++ -*-===//
+//===- ContractionBytes.cpp - Products of numbers that lie in memory as bytes -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
 
 #include "ir/dl/contraction/DLContraction.h"

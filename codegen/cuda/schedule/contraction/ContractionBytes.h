@@ -1,4 +1,4 @@
-//===- ContractionBytes.h - Products of numbers that lie in memory as bytes ------------*- C++ -*-===//
+//===- ContractionBytes.h - Products of numbers that lie in memory as bytes ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product of quantized tensors is one of i32, whose operands are cast from bytes, one of them
@@ -6,7 +6,7 @@
 // stored, and the zero point is taken off the totals (mma_sums of dlc_contract.cuh).
 //
 // A product in floats whose operands are both cast from e4m3 is another one.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
 

@@ -1,6 +1,6 @@
-//===- ContractionChoice.cpp - Which tile a matrix product gets ------------------------*- C++ -*-===//
+//===- ContractionChoice.cpp - Which tile a matrix product gets ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
 #include "ir/machine/EstimateMargins.h"
@@ -40,8 +40,9 @@ static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32},
                                             {64, 6, 64, 6},
                                             {64, 6, 64, 8}};
 
-/// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
-/// each turn of the ring waits for memory: their tiles take long slabs, which several warps share.
+/// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row.
+/// Small grids are slow because each turn of the ring waits for memory: their tiles take long
+/// slabs, which several warps share.
 static constexpr ProductTile kTensorCoreTiles[] = {
     {128, 128, 32, 2, 4, 1, 4}, {128, 64, 32, 4, 2, 1, 4}, {64, 128, 32, 2, 4, 1, 4},
     {64, 64, 64, 2, 2, 1, 3},   {64, 64, 128, 2, 2, 2, 3}, {128, 32, 64, 4, 1, 1, 3},
@@ -87,7 +88,8 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
   return std::max(stages * (m + n) * k * elementBytes, totals);
 }
 
-/// Steps of a ring that a part of k has at least, and parts of a tile at most: one block adds them all.
+/// Steps of a ring that a part of k has at least, and parts of a tile at most: one block adds them
+/// all.
 static constexpr int64_t kFewestSteps = 4, kMostParts = 16;
 
 static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
@@ -105,8 +107,8 @@ static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu, doub
   return numbers * double(shape.elementBytes) / gpu.bytesOnce;
 }
 
-/// Clocks that sharing a tile takes: a block's totals go to memory (L2, in truth), its arrival is counted, and the last
-/// block reads the parts of all one after the other.
+/// Clocks that sharing a tile takes: a block's totals go to memory (L2, in truth), its arrival is
+/// counted, and the last block reads the parts of all one after the other.
 static double clocksOfExchange(const ProductTile &tile, const RingRates &rates) {
   if (tile.parts == 1)
     return 0;
@@ -122,8 +124,9 @@ static double clocksOfFinishing(const ProductShape &shape, const RingRates &rate
          double(shape.reads) * rates.total;
 }
 
-/// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
-/// instruction itself: a warp's read of 16 bytes a lane takes four, and two where half of the lanes ask for the same.
+/// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where
+/// that is not hidden by the instruction itself: a warp's read of 16 bytes a lane takes four, and
+/// two where half of the lanes ask for the same.
 static double clocksOfReads(const ProductTile &tile) {
   if (tile.unit != ProductUnit::floats)
     return 0;
@@ -155,7 +158,8 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   int64_t apart =
       (shape.areRowsApart ? tile.m : 0) + (shape.areColumnsApart && !isSparse ? tile.n : 0);
   double gathering = double(apart * tile.k) / gpu.schedules.gatheredElements;
-  // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
+  // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the
+  // ring.
   double step = std::max({products * double(together), copies * double(together),
                           gathering * double(together), clocksOfReads(tile) * double(together),
                           rates.latency / double(tile.stages - 1)});
@@ -166,8 +170,8 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   return std::max(clocks, clocksOfBytes(shape, gpu, 1, 1 / stored));
 }
 
-/// Clocks in which the blocks of a cluster add their totals: a block writes its own, all meet, each reads its share of
-/// all, and all meet again.
+/// Clocks in which the blocks of a cluster add their totals: a block writes its own, all meet, each
+/// reads its share of all, and all meet again.
 static double clocksOfCluster(const WgmmaTile &tile, const RingRates &rates) {
   return tile.parts == 1 ? 0 : rates.meeting + double(WgmmaTile::m * tile.n * 4) / rates.exchange;
 }
@@ -271,11 +275,13 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool 
   return best;
 }
 
-/// The same tile in as many parts as the estimate likes best, none of which waits for a multiprocessor.
+/// The same tile in as many parts as the estimate likes best, none of which waits for a
+/// multiprocessor.
 ///
-/// What it says of the last stage of ResNet-50 at batch 1 (m 49, n 512, k 4608), in clocks: in f32 on an H100 29,200 whole (64
-/// blocks, 32 x 16 each) and 15,400 in four parts (128 blocks, 32 x 32); in f16 four parts, too. The parts are 2 MB and 0.5 MB that
-/// are written and read once, and stay in L2. An H100 measured four parts as the fastest for 49 x 512 x 2048 in f16 (8.7 us).
+/// What it says of the last stage of ResNet-50 at batch 1 (m 49, n 512, k 4608), in clocks: in f32
+/// on an H100 29,200 whole (64 blocks, 32 x 16 each) and 15,400 in four parts (128 blocks, 32 x
+/// 32); in f16 four parts, too. The parts are 2 MB and 0.5 MB that are written and read once, and
+/// stay in L2. An H100 measured four parts as the fastest for 49 x 512 x 2048 in f16 (8.7 us).
 static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const GpuModel &gpu) {
   ProductTile best = tile;
   int64_t blocks = divideCeilSigned(shape.m, tile.usedRows(shape.window)) *

@@ -1,9 +1,9 @@
-//===- ContractionChoice.h - Which tile a matrix product gets --------------------------*- C++ -*-===//
+//===- ContractionChoice.h - Which tile a matrix product gets -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An estimate, not a search: nothing is compiled or run. A kernel's text serves every GPU, so the estimate is for the one
-// whose rates were measured (ir/machine).
-//===----------------------------------------------------------------------------------------------===//
+// An estimate, not a search: nothing is compiled or run. A kernel's text serves every GPU, so the
+// estimate is for the one whose rates were measured (ir/machine).
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
 
@@ -17,7 +17,8 @@
 
 namespace dlc::codegen {
 
-/// batch products of m x k by k x n, of elements of `elementBytes`. Tiles hold whole groups of `window` rows: a pool's.
+/// batch products of m x k by k x n, of elements of `elementBytes`. Tiles hold whole groups of
+/// `window` rows: a pool's.
 struct ProductShape {
   int64_t m, n, k, batch, elementBytes, window = 1;
   /// The operand's elements are copied one by one, or computed.
@@ -49,7 +50,8 @@ struct ProductTile {
   int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
   /// Rows of whole windows.
   int64_t usedRows(int64_t window) const { return m / window * window; }
-  /// Floats of one block's totals, as blocks exchange them: those of its groups of warps are not added before.
+  /// Floats of one block's totals, as blocks exchange them: those of its groups of warps are not
+  /// added before.
   int64_t partFloats() const { return m * n * warpsK; }
   /// Bytes of shared memory: the stages, or the totals that take their room at the end.
   int64_t sharedBytes(int64_t elementBytes) const;
@@ -68,8 +70,8 @@ struct WgmmaTile {
       1; // blocks, a cluster, that share a tile's steps of k; all columns leave in one turn then
   Gathered gathered = Gathered::none;
   int64_t taps = 1; // of the window that is gathered: memory gives what L2 gives so many times
-  /// The operand, 1 of the rows and 2 of the columns, that is weights: its first slabs are brought before the kernels before
-  /// this one have ended. 0: neither.
+  /// The operand, 1 of the rows and 2 of the columns, that is weights: its first slabs are brought
+  /// before the kernels before this one have ended. 0: neither.
   int64_t early = 0;
   /// The two warpgroups that multiply take tiles in turn: the totals of one leave while the other
   /// one multiplies.
@@ -93,8 +95,8 @@ struct WgmmaTile {
   }
 };
 
-/// A block's tile where wgmma multiplies by columns of which two of each four neighbours along k are
-/// stored: columns, threads and the steps of k of a slab are fixed.
+/// A block's tile where wgmma multiplies by columns of which two of each four neighbours along k
+/// are stored: columns, threads and the steps of k of a slab are fixed.
 struct SparseWgmmaTile {
   static constexpr int64_t n = 128, threads = 384, depth = 128;
   int64_t m, stages;  // rows; of the ring
@@ -120,15 +122,17 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed, bool 
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
-/// The tiles of wgmma that are tried, from large to small, first those of one block each; of no gathered operand.
+/// The tiles of wgmma that are tried, from large to small, first those of one block each; of no
+/// gathered operand.
 std::span<const WgmmaTile> wgmmaTiles();
 /// The tiles of tensor cores that are tried, from large to small; `k` in 16-bit elements.
 std::span<const ProductTile> tensorCoreTiles();
 /// The tiles of `unit` that chooseTile would choose among, as they would be for this shape.
 std::vector<ProductTile> tilesFor(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
                                   bool maySplit);
-/// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks. `maySplit`: several blocks may share
-/// a tile, where that is estimated to save a good part of the time and all of them are busy at once.
+/// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks. `maySplit`:
+/// several blocks may share a tile, where that is estimated to save a good part of the time and all
+/// of them are busy at once.
 ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
                        bool maySplit = false);
 

@@ -1,9 +1,10 @@
-//===- ContractionKernel.cpp - Matrix products in tiles through shared memory ----------*- C++ -*-===//
+//===- ContractionKernel.cpp - Matrix products in tiles through shared memory -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block computes a tile of m x n; each step over k brings a slab of both operands into shared memory (prologues,
-// padding and implicit im2col happen in that read), and each thread multiplies 4 x 4 elements out of it.
-//===----------------------------------------------------------------------------------------------===//
+// A block computes a tile of m x n; each step over k brings a slab of both operands into shared
+// memory (prologues, padding and implicit im2col happen in that read), and each thread multiplies 4
+// x 4 elements out of it.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/plan/Combine.h"
@@ -57,7 +58,8 @@ Value TiledContraction::guard(Value position, const Side &side, int64_t width) {
   return side.extent.isMultipleOf(width) ? Value() : k.less(position, k.index(side.extent));
 }
 
-/// Brings `width` rows (columns) from `first` on and kDepth steps of k into `buffer`[k][row]; what lies beyond is 0.
+/// Brings `width` rows (columns) from `first` on and kDepth steps of k into `buffer`[k][row]; what
+/// lies beyond is 0.
 void TiledContraction::fill(Value buffer, unsigned term, const Side &side, Value first,
                             int64_t width, Value firstK) {
   bool isAlongK = c.liesAlongReduction(term);

@@ -1,4 +1,4 @@
-//===- ContractionPacking.cpp - Operands in the order in which products read them -----*- C++ -*-===//
+//===- ContractionPacking.cpp - Operands in the order in which products read them ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Few rows times a matrix of [K, N], as ONNX has it of every linear layer, is fastest where the
@@ -7,7 +7,7 @@
 // An implicit GEMM walks its reduction along the image's memory, channels innermost where these
 // are: filters as PyTorch stores them have the places innermost and would be read one by one. Of
 // groups the filters lie innermost instead.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
@@ -107,7 +107,8 @@ static SmallVector<PackedOperand> operandsToPack(PlanQuestion &question) {
       !readsPersistent(kernel, argument.getArgNumber()))
     return {};
 
-  // Channels of groups, innermost in the image: a thread that computes some of them takes their filters together.
+  // Channels of groups, innermost in the image: a thread that computes some of them takes their
+  // filters together.
   unsigned numParallel = nest.parallel.size();
   auto ofGroup = [&](unsigned dim) {
     return nest.terms[0].map.isFunctionOfDim(dim) && nest.terms[1].map.isFunctionOfDim(dim);

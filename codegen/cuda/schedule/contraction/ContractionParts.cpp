@@ -1,6 +1,6 @@
-//===- ContractionParts.cpp - The kernels that one matrix product gets -----------------*- C++ -*-===//
+//===- ContractionParts.cpp - The kernels that one matrix product gets --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
@@ -95,7 +95,7 @@ double ProductSampler::clocksOf(const ProductTile &tile, const ProductShape &sha
   return estimatedClocks(tile, shape, gpu);
 }
 
-//===- Parts ----------------------------------------------------------------------------------------===//
+//===- Parts ----------------------------------------------------------------------------------===//
 
 SmallVector<std::pair<ShapePart, ProductTile>>
 ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
@@ -167,7 +167,7 @@ ProductSampler::partsOnHopper(ArrayRef<Tile> tiles, double times,
   return found;
 }
 
-//===- Kernels --------------------------------------------------------------------------------------===//
+//===- Kernels --------------------------------------------------------------------------------===//
 
 static bool isDynamic(dlx::KernelOp kernel) {
   return llvm::any_of(kernel.getResultTensors().getTypes(),

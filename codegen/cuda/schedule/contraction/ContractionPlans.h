@@ -1,4 +1,4 @@
-//===- ContractionPlans.h - The plans of matrix products -------------------------------*- C++ -*-===//
+//===- ContractionPlans.h - The plans of matrix products ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPLANS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPLANS_H

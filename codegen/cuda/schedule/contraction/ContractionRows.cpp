@@ -1,8 +1,8 @@
-//===- ContractionRows.cpp - Few rows times a matrix -----------------------------------*- C++ -*-===//
+//===- ContractionRows.cpp - Few rows times a matrix --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls contract_rows (dlc_rows.cuh): what a tile would leave mostly empty, in every dtype.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/contraction/RowsChoice.h"
@@ -130,8 +130,8 @@ void RowsSchedule::run(const RowsTile &tile) {
                             k.body.accumulatorType(0).getIntOrFloatBitWidth() / 8));
 }
 
-/// The one side that is never longer than the template's rows; null where none is, or both: a few dot products are
-/// reductions, which a whole block shares.
+/// The one side that is never longer than the template's rows; null where none is, or both: a few
+/// dot products are reductions, which a whole block shares.
 static const Side *shortSide(const Contraction &c) {
   auto isShort = [&](const Side &side) {
     auto most = c.k.largest(side.extent);

@@ -1,9 +1,9 @@
-//===- ContractionSlabs.cpp - Matrix products out of slabs in shared memory ------------*- C++ -*-===//
+//===- ContractionSlabs.cpp - Matrix products out of slabs in shared memory ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh); where tiles are few and the sum is long, with
-// several blocks for each tile (dlc_split.cuh).
-//===----------------------------------------------------------------------------------------------===//
+// Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh); where tiles are few and
+// the sum is long, with several blocks for each tile (dlc_split.cuh).
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "runtime/schema/KernelAbi.h"
@@ -46,8 +46,9 @@ private:
 SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) const {
   int64_t along = widthAlong(term, c.depth);
   if (unit == ProductUnit::floats) {
-    // Nothing is transposed on the way. Single elements that lie together both ways (an image: the places of a row, the
-    // places of a filter) are taken across: there the neighbours go on for longer.
+    // Nothing is transposed on the way. Single elements that lie together both ways (an image: the
+    // places of a row, the places of a filter) are taken across: there the neighbours go on for
+    // longer.
     int64_t across = widthAlong(term, side);
     bool alongK = along || across ? along >= across : !liesAcross(term, side);
     return {term, side, alongK, std::max<int64_t>({1, along, across})};
@@ -113,7 +114,8 @@ void SlabSchedule::run(const ProductTile &tile) {
   bool isPooled = bool(k.body.getPool());
   std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
   int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
-  // Where each element's place is found anew, a walk that adds takes more registers than divisions by constants.
+  // Where each element's place is found anew, a walk that adds takes more registers than divisions
+  // by constants.
   tellsLoops = tapsA + tapsB > 0;
   dlk::CallOp call =
       createCall(callee + (isPooled ? "_pooled" : "") + (tile.parts > 1 ? "_split" : ""),

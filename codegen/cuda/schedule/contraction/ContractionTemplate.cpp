@@ -1,6 +1,6 @@
-//===- ContractionTemplate.cpp - A matrix product as a call of a template --------------*- C++ -*-===//
+//===- ContractionTemplate.cpp - A matrix product as a call of a template -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 
 #include "codegen/cuda/schedule/Lanes.h"
@@ -22,7 +22,7 @@ static constexpr int64_t kMostTaps = 32;
 /// Totals of a pool's window, over all columns of a store, that a thread holds.
 static constexpr int64_t kMostTotals = 36;
 
-//===- The call -------------------------------------------------------------------------------------===//
+//===- The call -------------------------------------------------------------------------------===//
 
 ContractionTemplate::ContractionTemplate(Contraction &c, bool swapped,
                                          std::optional<ByteProduct> bytes)

@@ -1,10 +1,10 @@
-//===- ContractionTemplate.h - A matrix product as a call of a template ----------------*- C++ -*-===//
+//===- ContractionTemplate.h - A matrix product as a call of a template -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The main loop is a template of the device headers. What stays here are its addresses, prologues and epilogue: an operand
-// whose elements lie in memory as they are multiplied is named by its place, as many elements at once as strides allow;
-// any other is computed element by element.
-//===----------------------------------------------------------------------------------------------===//
+// The main loop is a template of the device headers. What stays here are its addresses, prologues
+// and epilogue: an operand whose elements lie in memory as they are multiplied is named by its
+// place, as many elements at once as strides allow; any other is computed element by element.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
 
@@ -30,22 +30,24 @@ protected:
   /// transposed operands. With `bytes` the template multiplies these.
   ContractionTemplate(Contraction &c, bool swapped, std::optional<ByteProduct> bytes = {});
 
-  /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses that are multiples of
-  /// that: a power of two up to 16 bytes, or 0 where they do not.
+  /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses
+  /// that are multiples of that: a power of two up to 16 bytes, or 0 where they do not.
   int64_t widthAlong(unsigned term, const Side &side) const;
   /// Elements of term `term` lie together along the innermost dim of `side`.
   bool liesAcross(unsigned term, const Side &side) const;
-  /// The input whose elements term `term` multiplies as they are, at any index; nullopt where they are computed, or
-  /// tested against bounds.
+  /// The input whose elements term `term` multiplies as they are, at any index; nullopt where they
+  /// are computed, or tested against bounds.
   std::optional<unsigned> plainInput(unsigned term, const Side &side) const;
-  /// How many loops k counts whose indices the template is to tell the operands: 1 where it need not.
+  /// How many loops k counts whose indices the template is to tell the operands: 1 where it need
+  /// not.
   unsigned loopsOfK() const;
   /// The call with its values and, still empty, its bodies: those with the roles `operands`, of
   /// operands' elements, then that of the totals, and with `hasPlace` that of places without tests.
   dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header,
                          llvm::ArrayRef<mlir::Attribute> operands, bool hasPlace = false);
-  /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it must be computed; the
-  /// value is then `rounded` to the operand's type, as if it had been stored, or of its compute type.
+  /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it
+  /// must be computed; the value is then `rounded` to the operand's type, as if it had been stored,
+  /// or of its compute type.
   void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);
   /// True where the operand's elements lie in memory as they are multiplied, or are 0.
   bool isFound(const Operand &operand) const;
@@ -64,9 +66,11 @@ protected:
   void place(dlk::CallOp call, unsigned body, const Operand &operand);
   /// Columns that one call of the epilogue finishes: as many as one store takes.
   int64_t lanes() const;
-  /// Fills body `body`, which takes `width` neighbouring totals, or one where it is 0, to the result.
+  /// Fills body `body`, which takes `width` neighbouring totals, or one where it is 0, to the
+  /// result.
   void finish(dlk::CallOp call, unsigned body, int64_t width);
-  /// The same of a pooled product: the body takes the number of a window and, row by row, its totals.
+  /// The same of a pooled product: the body takes the number of a window and, row by row, its
+  /// totals.
   void finishPooled(dlk::CallOp call, unsigned body, int64_t width);
   /// The usual sizes of symbols that have some, else the largest, each side with symbols at most
   /// `most`: a tile is chosen for as much as keeps a GPU busy. A side without a bound counts

@@ -1,4 +1,4 @@
-//===- ContractionWgmma.cpp - Matrix products on Hopper's tensor cores -----------------*- C++ -*-===//
+//===- ContractionWgmma.cpp - Matrix products on Hopper's tensor cores --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls contract_wgmma, or for a batch of products contract_wgmma_batched (dlc_contract90.cuh). TMA
@@ -7,7 +7,7 @@
 // two may be an image under a window, whose channels lie together: threads gather it
 // (contract_wgmma_gathered). Where tiles are few and sums are long, the blocks of a cluster share a
 // tile (contract_wgmma_split, contract_wgmma_gathered_split).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/MappedTemplate.h"
 

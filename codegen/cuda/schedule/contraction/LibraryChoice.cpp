@@ -1,10 +1,10 @@
-//===- LibraryChoice.cpp - Which products cuBLASLt gets --------------------------------*- C++ -*-===//
+//===- LibraryChoice.cpp - Which products cuBLASLt gets -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The estimate: tiles of fixed sides, shared out among the multiprocessors in turns, at a rate that
 // was measured on the H100 (LibraryRates). For every GPU that the file is for, the kernels and the
 // call are compared at some shapes.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/LibraryChoice.h"
 
 #include "codegen/cuda/schedule/Schedules.h"
@@ -53,7 +53,7 @@ static dlx::PlanAttr match(PlanQuestion &question) {
                             nanosecondsOfCall(question), {});
 }
 
-//===- Where it pays --------------------------------------------------------------------------------===//
+//===- Where it pays --------------------------------------------------------------------------===//
 
 namespace {
 /// The kernels that compute one product, and the call.

@@ -1,11 +1,11 @@
-//===- LibraryChoice.h - Which products cuBLASLt gets ----------------------------------*- C++ -*-===//
+//===- LibraryChoice.h - Which products cuBLASLt gets -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product that is nothing else may be computed by a call of cuBLASLt, where that is installed. The
-// kernel is built in any case: the runtime takes the call in its place where both the GPU and the
-// shapes are among those for which it was estimated to be faster, by as much as makes any later plan
-// of the table win. So one file gives one answer on one device, every time.
-//===----------------------------------------------------------------------------------------------===//
+// A product that is nothing else may be computed by a call of cuBLASLt, where that is installed.
+// The kernel is built in any case: the runtime takes the call in its place where both the GPU and
+// the shapes are among those for which it was estimated to be faster, by as much as makes any later
+// plan of the table win. So one file gives one answer on one device, every time.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_LIBRARYCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_LIBRARYCHOICE_H
 

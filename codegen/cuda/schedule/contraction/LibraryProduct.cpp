@@ -1,9 +1,9 @@
-//===- LibraryProduct.cpp - A matrix product as a library would be asked for it --------*- C++ -*-===//
+//===- LibraryProduct.cpp - A matrix product as a library would be asked for it -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A library computes C = A B and nothing around it. So the kernel must be the product alone, and each matrix must lie in
-// memory with one step a row, one a column and one a batch.
-//===----------------------------------------------------------------------------------------------===//
+// A library computes C = A B and nothing around it. So the kernel must be the product alone, and
+// each matrix must lie in memory with one step a row, one a column and one a batch.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/LibraryChoice.h"
 
 #include "ir/dl/base/Polynomial.h"
@@ -25,8 +25,8 @@ static AffineExpr multipliedOut(AffineExpr expr) {
   return polynomial ? polynomial->toExpr(expr.getContext()) : expr;
 }
 
-/// The step of `offset` along `side`, whose groups are walked as one; null where they cannot be, or where the step changes on
-/// the way. What `offset` is at the side's indices is taken off it.
+/// The step of `offset` along `side`, whose groups are walked as one; null where they cannot be, or
+/// where the step changes on the way. What `offset` is at the side's indices is taken off it.
 static AffineExpr stepAlong(const Contraction &c, const Side &side, AffineExpr &offset) {
   AffineExpr zero = c.k.math.constant(0), step = zero, whole = zero;
   for (const DimGroup &group : llvm::reverse(side.groups)) {

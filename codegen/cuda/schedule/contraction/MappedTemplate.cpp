@@ -1,6 +1,6 @@
-//===- MappedTemplate.cpp - Products whose operands TMA brings -------------------------*- C++ -*-===//
+//===- MappedTemplate.cpp - Products whose operands TMA brings ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/MappedTemplate.h"
 
 using namespace mlir;

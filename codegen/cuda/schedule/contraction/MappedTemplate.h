@@ -1,4 +1,4 @@
-//===- MappedTemplate.h - Products whose operands TMA brings ----------------------------*- C++ -*-===//
+//===- MappedTemplate.h - Products whose operands TMA brings ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_MAPPEDTEMPLATE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_MAPPEDTEMPLATE_H

@@ -1,11 +1,11 @@
-//===- RowsChoice.h - How few rows times a matrix share a GPU --------------------------*- C++ -*-===//
+//===- RowsChoice.h - How few rows times a matrix share a GPU -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Such a product takes as long as its matrix takes to arrive, if enough of it is on its way at any
 // time. An H100 needs about 1.0 MB for that (2.9 TB/s over 347 ns without load, and several times
 // as much under load), 7.6 KB for each multiprocessor. Here each thread has eight vectors of up to
 // 16 bytes or more on their way, and each multiprocessor gets 12 warps or more: 48 KB.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ROWSCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ROWSCHOICE_H
 

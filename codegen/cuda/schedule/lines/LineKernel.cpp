@@ -1,6 +1,6 @@
-//===- LineKernel.cpp - A line of a tensor in a block, or in a thread ------------------*- C++ -*-===//
+//===- LineKernel.cpp - A line of a tensor in a block, or in a thread ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/lines/LineKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

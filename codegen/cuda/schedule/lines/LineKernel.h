@@ -1,6 +1,6 @@
-//===- LineKernel.h - A line of a tensor in a block, or in a thread --------------------*- C++ -*-===//
+//===- LineKernel.h - A line of a tensor in a block, or in a thread -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
 
@@ -38,8 +38,8 @@ protected:
   mlir::AffineExpr along;
 };
 
-/// The plan of `schedule` where the kernel puts lines in order, sums them and so on, as `work` says;
-/// null for any other. Their time is that of `passes` over the bytes of the lines.
+/// The plan of `schedule` where the kernel puts lines in order, sums them and so on, as `work`
+/// says; null for any other. Their time is that of `passes` over the bytes of the lines.
 dlx::PlanAttr planOfLines(PlanQuestion &question, LineWork::Kind work, llvm::StringRef schedule,
                           double passes);
 

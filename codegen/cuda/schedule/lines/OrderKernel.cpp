@@ -1,11 +1,11 @@
-//===- OrderKernel.cpp - A block puts a line in order ----------------------------------*- C++ -*-===//
+//===- OrderKernel.cpp - A block puts a line in order -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys with their places are sorted (TileSort.h). A tile of the line lies in shared memory. Where the line is longer, and few
-// elements are asked for, the first of each tile stay in it and the next elements take the place of the others. Where many are
-// asked for, sorted tiles go to memory of the device; strides of a tile and more are walked there, all shorter ones in shared
-// memory.
-//===----------------------------------------------------------------------------------------------===//
+// Keys with their places are sorted (TileSort.h). A tile of the line lies in shared memory. Where
+// the line is longer, and few elements are asked for, the first of each tile stay in it and the
+// next elements take the place of the others. Where many are asked for, sorted tiles go to memory
+// of the device; strides of a tile and more are walked there, all shorter ones in shared memory.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/lines/LineKernel.h"
 #include "codegen/cuda/schedule/lines/TileSort.h"

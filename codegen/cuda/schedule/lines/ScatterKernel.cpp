@@ -1,14 +1,17 @@
-//===- ScatterKernel.cpp - Updates of lines --------------------------------------------*- C++ -*-===//
+//===- ScatterKernel.cpp - Updates of lines -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each place gets its updates in the order in which they stand, whichever thread makes them: no two threads write one place
-// between two barriers, so nothing is atomic and sums have the same bits each time, those of the CPU.
+// Each place gets its updates in the order in which they stand, whichever thread makes them: no two
+// threads write one place between two barriers, so nothing is atomic and sums have the same bits
+// each time, those of the CPU.
 //
-//   lines that stand side by side in memory: a thread for each, and a part of its places, walks over all updates and makes those
+//   lines that stand side by side in memory: a thread for each, and a part of its places, walks
+//   over all updates and makes those
 //     of its part
-//   others: a block sorts a tile of updates by place, equal ones stay in their order; then a thread for each place combines
+//   others: a block sorts a tile of updates by place, equal ones stay in their order; then a thread
+//   for each place combines
 //     the run of its updates
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/lines/LineKernel.h"
 #include "codegen/cuda/schedule/lines/TileSort.h"
@@ -26,7 +29,8 @@ namespace dlc::codegen {
 /// Neighbouring lines from which each takes a thread.
 static constexpr int64_t kManyNeighbours = 32;
 static constexpr int64_t kThreadsOfLines = 128;
-/// Places of a line for each of its threads, at least, and threads that share a line, each of which walks over all updates.
+/// Places of a line for each of its threads, at least, and threads that share a line, each of which
+/// walks over all updates.
 static constexpr int64_t kLeastPlaces = 64, kMostParts = 64;
 
 namespace {
@@ -89,7 +93,7 @@ Value ScatterSchedule::updateAt(Value i) {
   return fromStorage(k.b, k.loc, stored, element);
 }
 
-//===- A thread for each line -----------------------------------------------------------------------===//
+//===- A thread for each line -----------------------------------------------------------------===//
 
 void ScatterSchedule::inThread() {
   // Of a size that is not bounded no grid may have more parts than launches take.
@@ -117,7 +121,7 @@ void ScatterSchedule::inThread() {
   k.finish(kThreadsOfLines, {k.ceilDiv(lines(), kThreadsOfLines), k.ceilDiv(work.count, places)});
 }
 
-//===- A block for each line ------------------------------------------------------------------------===//
+//===- A block for each line ------------------------------------------------------------------===//
 
 /// Where the run of keys that equal `key` ends which begins at `rank`.
 Value ScatterSchedule::runEnd(const TileSort &sort, Value rank, Value key, Value held) {
@@ -138,7 +142,8 @@ Value ScatterSchedule::runEnd(const TileSort &sort, Value rank, Value key, Value
       })[0];
 }
 
-/// Where an update is the first of its place in the tile, all of that place are made; without a combiner, the last alone.
+/// Where an update is the first of its place in the tile, all of that place are made; without a
+/// combiner, the last alone.
 void ScatterSchedule::combineRun(const TileSort &sort, Value first, Value rank, Value held) {
   Value key = k.named(k.read(sort.shared.keys, {rank}), "key");
   Type type = key.getType();

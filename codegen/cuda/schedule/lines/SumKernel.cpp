@@ -1,9 +1,10 @@
-//===- SumKernel.cpp - Running sums of lines -------------------------------------------*- C++ -*-===//
+//===- SumKernel.cpp - Running sums of lines ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block adds as many elements of a line as it has threads, each to the ones 1, 2, 4, ... before it, and to these the sum of
-// all before. Lines that stand side by side in memory take a thread each.
-//===----------------------------------------------------------------------------------------------===//
+// A block adds as many elements of a line as it has threads, each to the ones 1, 2, 4, ... before
+// it, and to these the sum of all before. Lines that stand side by side in memory take a thread
+// each.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/lines/LineKernel.h"
 

@@ -1,10 +1,11 @@
-//===- SuppressKernel.cpp - Boxes that overlap no better one ---------------------------*- C++ -*-===//
+//===- SuppressKernel.cpp - Boxes that overlap no better one ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block walks over a line, as many boxes at a time as it has threads. Each thread compares its box with all those taken before
-// these; then the boxes of the threads are gone through in order, and each one that is taken puts out those after it. No sum and
-// no order depends on how threads run.
-//===----------------------------------------------------------------------------------------------===//
+// A block walks over a line, as many boxes at a time as it has threads. Each thread compares its
+// box with all those taken before these; then the boxes of the threads are gone through in order,
+// and each one that is taken puts out those after it. No sum and no order depends on how threads
+// run.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/lines/LineKernel.h"
 #include "codegen/plan/Overlap.h"
@@ -89,7 +90,8 @@ Value SuppressSchedule::isOut(const Corners &own, Value taken, Value from) {
       .front();
 }
 
-/// How many are taken after the boxes of the threads, of `taken` before them. `place`: of the thread's box.
+/// How many are taken after the boxes of the threads, of `taken` before them. `place`: of the
+/// thread's box.
 Value SuppressSchedule::goThrough(const Corners &own, Value place, Value held, Value taken) {
   Type i32 = k.b.getI32Type();
   Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getI32IntegerAttr(0));

@@ -1,13 +1,14 @@
-//===- TileSort.cpp - A block sorts keys with their places ------------------------------*- C++ -*-===//
+//===- TileSort.cpp - A block sorts keys with their places --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The form of the bitonic sort in which each comparator puts the smaller one at the lower index: then the elements that a line
-// lacks to a power of two are the highest ones, where they are, and no comparator that names one does anything.
+// The form of the bitonic sort in which each comparator puts the smaller one at the lower index:
+// then the elements that a line lacks to a power of two are the highest ones, where they are, and
+// no comparator that names one does anything.
 //
 //   for half = 1, 2, 4, ... below the length:       // runs of `half` elements are in order
-//     i-th of each pair of runs against the i-th from the end
-//     for stride = half / 2 ... 1: each element against the one `stride` further on, where that bit of its index is 0
-//===----------------------------------------------------------------------------------------------===//
+//     i-th of each pair of runs against the i-th from the end for stride = half / 2 ... 1: each
+//     element against the one `stride` further on, where that bit of its index is 0
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/lines/TileSort.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -32,7 +33,8 @@ void TileSort::forEach(StringRef role, Value count, llvm::function_ref<void(Valu
   k.loop(role, thread, count, threads, KernelBuilder::Unroll::automatic, body);
 }
 
-/// One step: each pair at a distance of `stride`, or where `isFirst`, mirrored in twice as many elements.
+/// One step: each pair at a distance of `stride`, or where `isFirst`, mirrored in twice as many
+/// elements.
 void TileSort::compare(const Elements &elements, Value length, Value pairs, Value stride,
                        Value isFirst) {
   Value mask = subtract(stride, k.index(1));

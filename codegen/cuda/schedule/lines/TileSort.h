@@ -1,6 +1,6 @@
-//===- TileSort.h - A block sorts keys with their places -------------------------------*- C++ -*-===//
+//===- TileSort.h - A block sorts keys with their places ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_TILESORT_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_TILESORT_H
 
@@ -14,8 +14,9 @@ namespace dlc::codegen {
 inline constexpr int64_t kMostTileElements = 4096;
 inline constexpr int64_t kMostTileThreads = 512;
 
-/// Bitonic sorts of a tile in shared memory, or of keys in the memory of the device. Keys are compared without sign, equal ones
-/// by their places, which are all different: the order is one, whoever compares first.
+/// Bitonic sorts of a tile in shared memory, or of keys in the memory of the device. Keys are
+/// compared without sign, equal ones by their places, which are all different: the order is one,
+/// whoever compares first.
 class TileSort {
 public:
   /// Keys and places, in shared memory or in that of the device from `first` on.
@@ -23,13 +24,14 @@ public:
     mlir::Value keys, places, first;
   };
 
-  /// Takes shared memory for lines of up to `longest` elements (nullopt: any number), a power of two of them at a time.
+  /// Takes shared memory for lines of up to `longest` elements (nullopt: any number), a power of
+  /// two of them at a time.
   TileSort(KernelBuilder &k, std::optional<int64_t> longest, mlir::Type keyType);
 
   /// Puts `length` elements of the tile in order, for all threads to see.
   void sort(mlir::Value length);
-  /// `steps` steps from `stride` on, each half as wide as the one before; the mirrored one is number `firstStep` (null: none
-  /// is).
+  /// `steps` steps from `stride` on, each half as wide as the one before; the mirrored one is
+  /// number `firstStep` (null: none is).
   void walk(const Elements &elements, mlir::Value length, mlir::Value pairs, mlir::Value steps,
             mlir::Value stride, mlir::Value firstStep);
   /// Runs `body` for the numbers below `count`, shared out among the threads.

@@ -1,6 +1,6 @@
-//===- DirectKernel.cpp - One thread for each element of the result --------------------*- C++ -*-===//
+//===- DirectKernel.cpp - One thread for each element of the result -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 
 #include "codegen/cuda/schedule/reduce/Accumulators.h"

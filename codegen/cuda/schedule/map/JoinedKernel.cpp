@@ -1,10 +1,10 @@
-//===- JoinedKernel.cpp - Maps over joined tensors: one load where many were chosen from -*- C++ -*-===//
+//===- JoinedKernel.cpp - Maps over joined tensors: one load where many were chosen from ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each thread has a vector of results, which lies in one part. It chooses that part's buffer and the
-// place in it, loads the vector from there, and goes on as a map does. Other maps over joined tensors
-// load each element from every part that may have it.
-//===----------------------------------------------------------------------------------------------===//
+// Each thread has a vector of results, which lies in one part. It chooses that part's buffer and
+// the place in it, loads the vector from there, and goes on as a map does. Other maps over joined
+// tensors load each element from every part that may have it.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/map/MapLoops.h"

@@ -1,6 +1,6 @@
-//===- MapKernel.cpp - Kernels without a root: a flat grid over the result -------------*- C++ -*-===//
+//===- MapKernel.cpp - Kernels without a root: a flat grid over the result ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/map/MapLoops.h"
@@ -18,7 +18,8 @@ public:
   bool readsApart();
 
 private:
-  /// Lanes of one thread: as many neighbours as fit an access of 16 bytes, or 1 where rows do not hold whole vectors.
+  /// Lanes of one thread: as many neighbours as fit an access of 16 bytes, or 1 where rows do not
+  /// hold whole vectors.
   int64_t lanes() const;
   void element();
 
@@ -30,14 +31,16 @@ int64_t MapSchedule::lanes() const {
   if (groups.empty())
     return 1;
   int64_t count = lanesOf(k);
-  // What is written in place begins at a row of the buffer, whose rows are others than those of src.
+  // What is written in place begins at a row of the buffer, whose rows are others than those of
+  // src.
   if (k.body.isInPlace()) {
     AffineExpr inner = groups.back().variable;
     llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{inner, inner * count}};
     if (!k.math.simplify(k.resultOffset(indices).replace(toVector)).isMultipleOf(count))
       return 1;
   }
-  // A single row may end within a vector: its tail is scalar. Vectors of several rows must not straddle them.
+  // A single row may end within a vector: its tail is scalar. Vectors of several rows must not
+  // straddle them.
   return groups.size() == 1 || groups.back().extent.isMultipleOf(count) ? count : 1;
 }
 
@@ -63,7 +66,8 @@ void MapSchedule::run() {
     Value last = hasTail ? k.add(first, k.index(count - 1)) : first;
     auto whole = [&] {
       k.bindFlat(first, groups);
-      // The last group's variable is bound once for each lane; the vector begins where it stands now.
+      // The last group's variable is bound once for each lane; the vector begins where it stands
+      // now.
       Value begin = k.index(groups.back().variable);
       const DimGroup &inner = groups.back();
       k.body.bindPlace(k.b, indices);

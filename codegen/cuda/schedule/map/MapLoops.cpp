@@ -1,6 +1,6 @@
-//===- MapLoops.cpp - The loops of a map over its result, grouped ----------------------*- C++ -*-===//
+//===- MapLoops.cpp - The loops of a map over its result, grouped -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/map/MapLoops.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- MapLoops.h - The loops of a map over its result, grouped ------------------------*- C++ -*-===//
+//===- MapLoops.h - The loops of a map over its result, grouped ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_MAPLOOPS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_MAPLOOPS_H

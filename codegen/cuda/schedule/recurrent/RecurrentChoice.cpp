@@ -1,6 +1,6 @@
-//===- RecurrentChoice.cpp - Which blocks a recurrence gets ----------------------------*- C++ -*-===//
+//===- RecurrentChoice.cpp - Which blocks a recurrence gets -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 
 #include "llvm/Support/MathExtras.h"

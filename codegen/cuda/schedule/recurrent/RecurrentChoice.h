@@ -1,4 +1,4 @@
-//===- RecurrentChoice.h - Which blocks a recurrence gets ------------------------------*- C++ -*-===//
+//===- RecurrentChoice.h - Which blocks a recurrence gets ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A recurrence needs all of its weights in every step. There are two plans:
@@ -22,7 +22,7 @@
 // at least as many as its multiprocessors leave each block, and where all weights fit in
 // kSmallShare bytes of such blocks, no share of more. A GPU with fewer multiprocessors gets fewer
 // blocks of more units.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 

@@ -1,9 +1,9 @@
-//===- RecurrentElements.h - Elements of a recurrence's buffers ------------------------*- C++ -*-===//
+//===- RecurrentElements.h - Elements of a recurrence's buffers ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All schedules of recurrences read inputs and write results by this, whether a block has a row or
 // blocks share the units.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
 

@@ -1,10 +1,10 @@
-//===- RecurrentKernel.cpp - One block for each row of a recurrence --------------------*- C++ -*-===//
+//===- RecurrentKernel.cpp - One block for each row of a recurrence -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The threads of a block share the hidden units of one row of the batch; the states lie in shared memory, the first one twice:
-// a step reads one copy and writes the other, so that one barrier ends it. The weights come from the second-level cache,
-// neighbouring units side by side.
-//===----------------------------------------------------------------------------------------------===//
+// The threads of a block share the hidden units of one row of the batch; the states lie in shared
+// memory, the first one twice: a step reads one copy and writes the other, so that one barrier ends
+// it. The weights come from the second-level cache, neighbouring units side by side.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 #include "codegen/cuda/schedule/recurrent/RecurrentElements.h"

@@ -1,9 +1,9 @@
-//===- SharedRecurrentKernel.cpp - Blocks that share the hidden units of a recurrence --*- C++ -*-===//
+//===- SharedRecurrentKernel.cpp - Blocks that share the hidden units of a recurrence ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A warp multiplies a column with a few rows, its lanes along the line: dlc_recurrent.cuh has the
 // product of a step, RecurrentChoice.h the plan.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 
@@ -66,7 +66,7 @@ void LaneSteps::multiply(const Columns &columns, ValueRange from, Value, Before 
   fillBodies(product, columns, before, finish);
 }
 
-//===- The choice -----------------------------------------------------------------------------------===//
+//===- The choice -----------------------------------------------------------------------------===//
 
 static dlx::PlanAttr match(PlanQuestion &question) {
   const GpuModel &gpu = question.k.gpu();

@@ -1,9 +1,9 @@
-//===- TensorRecurrentKernel.cpp - Steps of many rows on tensor cores ------------------*- C++ -*-===//
+//===- TensorRecurrentKernel.cpp - Steps of many rows on tensor cores ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Blocks share the hidden units, and perhaps the rows: dlc_recurrent_mma.cuh has the product of a
 // step, TensorStepChoice.h the plan. States are kept in f32, and rounded for the product.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
@@ -73,7 +73,7 @@ void TensorSteps::multiply(const Columns &columns, ValueRange from, Value to, Be
   fillBodies(product, columns, before, finish);
 }
 
-//===- The choice -----------------------------------------------------------------------------------===//
+//===- The choice -----------------------------------------------------------------------------===//
 
 static dlx::PlanAttr match(PlanQuestion &question) {
   const GpuModel &gpu = question.k.gpu();

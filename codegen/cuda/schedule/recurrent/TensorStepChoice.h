@@ -1,4 +1,4 @@
-//===- TensorStepChoice.h - How blocks share a step on tensor cores --------------------*- C++ -*-===//
+//===- TensorStepChoice.h - How blocks share a step on tensor cores -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A step of many rows is a product for tensor cores: the lines of a block's units times the states
@@ -14,7 +14,7 @@
 //   blocks        at most the multiprocessors of the GPU that the file is for, else of an H100.
 // The estimates say whether lanes or tensor cores multiply: lanes take the rows of a step one after
 // another, tensor cores eight at a time.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_TENSORSTEPCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_TENSORSTEPCHOICE_H
 

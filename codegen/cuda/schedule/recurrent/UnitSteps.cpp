@@ -1,6 +1,6 @@
-//===- UnitSteps.cpp - Steps whose hidden units blocks share ---------------------------*- C++ -*-===//
+//===- UnitSteps.cpp - Steps whose hidden units blocks share ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "ir/analysis/CostModel.h"
@@ -132,7 +132,7 @@ void UnitSteps::begin() {
   }
 }
 
-//===- Calls of templates ---------------------------------------------------------------------------===//
+//===- Calls of templates ---------------------------------------------------------------------===//
 
 DictionaryAttr UnitSteps::configOf(const Columns &columns,
                                    ArrayRef<std::pair<StringRef, int64_t>> numbers) {
@@ -191,7 +191,7 @@ void UnitSteps::fillBodies(dlk::CallOp call, const Columns &columns, Before befo
   dlk::GiveOp::create(k.b, k.loc, form.areRounded ? given : Value());
 }
 
-//===- A step ---------------------------------------------------------------------------------------===//
+//===- A step ---------------------------------------------------------------------------------===//
 
 /// Whether the row has a step of this number; null where all have. Sets `length` to the row's
 /// steps.

@@ -1,4 +1,4 @@
-//===- UnitSteps.h - Steps whose hidden units blocks share -----------------------------*- C++ -*-===//
+//===- UnitSteps.h - Steps whose hidden units blocks share --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All steps of a recurrence in one cooperative launch. States pass through the memory that blocks
@@ -12,7 +12,7 @@
 //
 // A schedule says how a block multiplies: by its lanes (SharedRecurrentKernel.cpp) or on tensor
 // cores (TensorRecurrentKernel.cpp).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
 

@@ -1,9 +1,9 @@
-//===- UnitStepsKernel.cpp - A kernel of steps whose hidden units blocks share ---------*- C++ -*-===//
+//===- UnitStepsKernel.cpp - A kernel of steps whose hidden units blocks share ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The recurrences of a kernel from their first states over all steps, or waves, to their last
 // states.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "ir/analysis/StackedLayers.h"
 

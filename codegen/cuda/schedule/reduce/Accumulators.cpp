@@ -1,6 +1,6 @@
-//===- Accumulators.cpp - What a stage carries through its loops and across threads ----*- C++ -*-===//
+//===- Accumulators.cpp - What a stage carries through its loops and across threads -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
 
 #include "codegen/plan/Combine.h"

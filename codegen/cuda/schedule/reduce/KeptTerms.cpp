@@ -1,6 +1,6 @@
-//===- KeptTerms.cpp - Terms of a reduction that its results compute again -------------*- C++ -*-===//
+//===- KeptTerms.cpp - Terms of a reduction that its results compute again ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/KeptTerms.h"
 
 #include "ir/scalar/MathExpansion.h"

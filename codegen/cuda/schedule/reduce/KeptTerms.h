@@ -1,4 +1,4 @@
-//===- KeptTerms.h - Terms of a reduction that its results compute again ---------------*- C++ -*-===//
+//===- KeptTerms.h - Terms of a reduction that its results compute again ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_KEPTTERMS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_KEPTTERMS_H

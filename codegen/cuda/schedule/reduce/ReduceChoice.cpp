@@ -1,11 +1,12 @@
-//===- ReduceChoice.cpp - Into how many parts the rows of a reduction are cut ----------*- C++ -*-===//
+//===- ReduceChoice.cpp - Into how many parts the rows of a reduction are cut -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Estimates: a block of 256 threads with four loads of 4 bytes on their way a thread, 600 clocks each,
-// reads about 7 bytes in a clock. A multiprocessor of an H100 gets 13 from memory, so that a block has
-// 512 threads, and a load 16 bytes where terms lie together. One thread reads a term in 150 clocks. A
-// cooperative launch with its workspace cleared takes some 8000 clocks more than a plain one.
-//===----------------------------------------------------------------------------------------------===//
+// Estimates: a block of 256 threads with four loads of 4 bytes on their way a thread, 600 clocks
+// each, reads about 7 bytes in a clock. A multiprocessor of an H100 gets 13 from memory, so that a
+// block has 512 threads, and a load 16 bytes where terms lie together. One thread reads a term in
+// 150 clocks. A cooperative launch with its workspace cleared takes some 8000 clocks more than a
+// plain one.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/ReduceChoice.h"
 
 #include "llvm/Support/MathExtras.h"

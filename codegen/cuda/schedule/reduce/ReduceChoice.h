@@ -1,8 +1,9 @@
-//===- ReduceChoice.h - Into how many parts the rows of a reduction are cut ------------*- C++ -*-===//
+//===- ReduceChoice.h - Into how many parts the rows of a reduction are cut ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// By numbers that are known when the kernel is compiled, so that the order of combining never depends on the GPU.
-//===----------------------------------------------------------------------------------------------===//
+// By numbers that are known when the kernel is compiled, so that the order of combining never
+// depends on the GPU.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
 
@@ -26,14 +27,14 @@ struct RowShare {
   bool isCut() const { return parts > 0; }
 };
 
-/// Blocks that wait for each other, at most one for each multiprocessor of a large GPU: they have all
-/// of its memory's rate.
+/// Blocks that wait for each other, at most one for each multiprocessor of a large GPU: they have
+/// all of its memory's rate.
 inline constexpr int64_t kMostBlocks = 128;
 /// Threads of a block that has parts of rows.
 inline constexpr int64_t kPartThreads = 512;
 
-/// Cuts rows where a block for each (across: a thread for each) leaves most of a GPU idle for longer than the meetings of a
-/// cooperative launch take.
+/// Cuts rows where a block for each (across: a thread for each) leaves most of a GPU idle for
+/// longer than the meetings of a cooperative launch take.
 RowShare chooseRowShare(const ReduceShape &shape, const GpuModel &gpu = kAmpere);
 
 } // namespace dlc::codegen

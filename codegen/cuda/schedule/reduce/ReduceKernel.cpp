@@ -1,13 +1,15 @@
-//===- ReduceKernel.cpp - One warp or one block for each row ---------------------------*- C++ -*-===//
+//===- ReduceKernel.cpp - One warp or one block for each row ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order in which a row's terms are combined depends on its length alone: thread t takes terms t, t + T, ..., then
-// lanes and warps are combined in a fixed tree. So the same input gives the same bits. Where
-// terms lie together a thread takes as many neighbours as fit an access of 16 bytes for each term.
+// The order in which a row's terms are combined depends on its length alone: thread t takes terms
+// t, t + T, ..., then lanes and warps are combined in a fixed tree. So the same input gives the
+// same bits. Where terms lie together a thread takes as many neighbours as fit an access of 16
+// bytes for each term.
 //
-// Where several stages read a row (softmax, norms) and it is short enough, each thread keeps its terms in registers: what
-// comes before the root is computed once, and memory is read once. Its loops have few rounds and are unrolled fully.
-//===----------------------------------------------------------------------------------------------===//
+// Where several stages read a row (softmax, norms) and it is short enough, each thread keeps its
+// terms in registers: what comes before the root is computed once, and memory is read once. Its
+// loops have few rounds and are unrolled fully.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 
 #include "codegen/cuda/schedule/Lanes.h"
@@ -46,9 +48,9 @@ private:
   SmallVector<Value> stageOf(Accumulator &accumulator, unsigned stage);
   void results();
   void row();
-  /// body(slot, first, carried) for each access of a thread to its row, `lanes` neighbours from position
-  /// `first` on: those that it keeps, the first of them in `slot`, or all below the extent of `groups`
-  /// (slot is null).
+  /// body(slot, first, carried) for each access of a thread to its row, `lanes` neighbours from
+  /// position `first` on: those that it keeps, the first of them in `slot`, or all below the extent
+  /// of `groups` (slot is null).
   using Accesses = llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)>;
   ValueRange overAccesses(bool areKept, StringRef role, ArrayRef<DimGroup> groups, ValueRange inits,
                           ArrayRef<StringRef> names, Accesses body);
@@ -73,7 +75,8 @@ private:
 };
 } // namespace
 
-/// Makes room for what the terms read. The row's own dims take the place of the reduction's where they have their extents.
+/// Makes room for what the terms read. The row's own dims take the place of the reduction's where
+/// they have their extents.
 void ReduceSchedule::keepAccesses() {
   SmallVector<AffineExpr> loops(parallel);
   loops.append(reduction.begin(), reduction.end());
@@ -258,7 +261,8 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   bool isContraction = kind == dlx::KernelKind::contraction;
   if (!isContraction && kind != dlx::KernelKind::reduce && kind != dlx::KernelKind::block_sparse)
     return {};
-  // A thread by itself leaves out what is neutral; where others would wait for it, nothing is gained.
+  // A thread by itself leaves out what is neutral; where others would wait for it, nothing is
+  // gained.
   if (!k.body.getRoot() || k.body.getPool() || nest.spanned.any())
     return {};
   // The rows of a product: where the second factor lies along the sums.

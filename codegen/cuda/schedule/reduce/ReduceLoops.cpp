@@ -1,6 +1,6 @@
-//===- ReduceLoops.cpp - The loops of a reduction, as its schedules take them ----------*- C++ -*-===//
+//===- ReduceLoops.cpp - The loops of a reduction, as its schedules take them -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
 
 #include "codegen/cuda/schedule/Lanes.h"

@@ -1,4 +1,4 @@
-//===- ReduceLoops.h - The loops of a reduction, as its schedules take them ------------*- C++ -*-===//
+//===- ReduceLoops.h - The loops of a reduction, as its schedules take them ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
@@ -7,8 +7,9 @@
 
 namespace dlc::codegen {
 
-/// Rows (parallel dims that the terms depend on), the row's own dims (those that they do not: of a softmax) and terms,
-/// grouped where they are neighbours in memory; and the indices of all loops over the groups' variables.
+/// Rows (parallel dims that the terms depend on), the row's own dims (those that they do not: of a
+/// softmax) and terms, grouped where they are neighbours in memory; and the indices of all loops
+/// over the groups' variables.
 struct ReduceLoops {
   explicit ReduceLoops(KernelBuilder &k);
 
@@ -28,8 +29,8 @@ struct ReduceLoops {
   llvm::SmallVector<mlir::AffineExpr> parallel, reduction;
 };
 
-/// True where the terms of one row lie apart and those of neighbouring rows side by side: then one thread a row reads
-/// whole lines, a warp a row would read one element of each.
+/// True where the terms of one row lie apart and those of neighbouring rows side by side: then one
+/// thread a row reads whole lines, a warp a row would read one element of each.
 bool standsAcross(const BodyEmitter &body, IndexMath &math);
 
 } // namespace dlc::codegen

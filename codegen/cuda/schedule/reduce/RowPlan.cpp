@@ -1,6 +1,6 @@
-//===- RowPlan.cpp - How a schedule works on the rows of a reduction -------------------*- C++ -*-===//
+//===- RowPlan.cpp - How a schedule works on the rows of a reduction ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/RowPlan.h"
 
 #include "codegen/cuda/schedule/Schedules.h"

@@ -1,4 +1,4 @@
-//===- RowPlan.h - How a schedule works on the rows of a reduction ---------------------*- C++ -*-===//
+//===- RowPlan.h - How a schedule works on the rows of a reduction ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ROWPLAN_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ROWPLAN_H

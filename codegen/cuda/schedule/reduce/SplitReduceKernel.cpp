@@ -1,14 +1,16 @@
-//===- SplitReduceKernel.cpp - Few long rows: many blocks for each ---------------------*- C++ -*-===//
+//===- SplitReduceKernel.cpp - Few long rows: many blocks for each ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One cooperative launch. In each stage every block (across memory: every thread) reduces its part of a row into a word of
-// the memory that blocks exchange; after a meeting of the grid all parts of a row are combined, in a fixed tree. The parts depend on the
-// shape alone, so the same input gives the same bits on every GPU, whatever blocks take them.
+// One cooperative launch. In each stage every block (across memory: every thread) reduces its part
+// of a row into a word of the memory that blocks exchange; after a meeting of the grid all parts of
+// a row are combined, in a fixed tree. The parts depend on the shape alone, so the same input gives
+// the same bits on every GPU, whatever blocks take them.
 //
-// Rows along memory: a part is consecutive terms of one row, and each block combines the parts of its row itself. Across memory:
-// thread t has every p-th term of row t mod rows, so that neighbouring threads read neighbouring elements; a block for each
-// row, or where there are many a warp, combines the parts, and what they found goes through that memory as well.
-//===----------------------------------------------------------------------------------------------===//
+// Rows along memory: a part is consecutive terms of one row, and each block combines the parts of
+// its row itself. Across memory: thread t has every p-th term of row t mod rows, so that
+// neighbouring threads read neighbouring elements; a block for each row, or where there are many a
+// warp, combines the parts, and what they found goes through that memory as well.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
@@ -174,7 +176,8 @@ std::pair<Value, Value> SplitReduceSchedule::piece(AffineExpr extent, Value part
   return {first, last};
 }
 
-/// body(item) for the items below `end` that are this block's, one after another. All threads of the block come along.
+/// body(item) for the items below `end` that are this block's, one after another. All threads of
+/// the block come along.
 void SplitReduceSchedule::forItems(StringRef role, Value first, Value end, int64_t ofBlock,
                                    llvm::function_ref<void(Value)> body) {
   Value blocks = gpu::GridDimOp::create(k.b, k.loc, gpu::Dimension::x);
@@ -190,7 +193,8 @@ void SplitReduceSchedule::runAlong() {
   AffineExpr count = dl::normalize(totalExtent(k.math, rows) * share.parts);
   Value thread = k.thread(), block = k.block(gpu::Dimension::x, "block");
   Value lane = k.named(k.mod(thread, k.index(32)), "lane");
-  // Calls body(row, part) for each part of the block, the row's dims and the stages before `stages` bound.
+  // Calls body(row, part) for each part of the block, the row's dims and the stages before `stages`
+  // bound.
   auto ours = [&](unsigned stages, llvm::function_ref<void(Value row, Value part)> body) {
     forItems("item", block, k.index(count), 1, [&](Value item) {
       Value row = k.named(k.div(item, k.index(share.parts)), "row"),
@@ -246,7 +250,8 @@ void SplitReduceSchedule::runAcross(int64_t mostRows) {
     for (unsigned stage = 0; stage < stages; ++stage)
       finished.push_back(take(totalAt(stage, row), totalType(stage)));
   };
-  // Calls body(row, part) for each part of the thread, the row's dims and the stages before `stages` bound.
+  // Calls body(row, part) for each part of the thread, the row's dims and the stages before
+  // `stages` bound.
   auto ours = [&](unsigned stages, llvm::function_ref<void(Value row, Value part)> body) {
     forItems("item", flat, k.index(dl::normalize(count * share.parts)), kPartThreads,
              [&](Value item) {
@@ -296,7 +301,7 @@ void SplitReduceSchedule::runAcross(int64_t mostRows) {
   k.finish(kPartThreads, {k.math.constant(share.blocks)});
 }
 
-//===- The choice -----------------------------------------------------------------------------------===//
+//===- The choice -----------------------------------------------------------------------------===//
 
 /// What the rule asks for; no rows where it cannot be told.
 static ReduceShape shapeOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {

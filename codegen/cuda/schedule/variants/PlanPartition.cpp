@@ -1,6 +1,6 @@
-//===- PlanPartition.cpp - Which plan serves which shapes ------------------------------*- C++ -*-===//
+//===- PlanPartition.cpp - Which plan serves which shapes ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/PlanPartition.h"
 
 #include "ir/machine/EstimateMargins.h"

@@ -1,4 +1,4 @@
-//===- PlanPartition.h - Which plan serves which shapes --------------------------------*- C++ -*-===//
+//===- PlanPartition.h - Which plan serves which shapes -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTITION_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTITION_H

@@ -1,9 +1,9 @@
-//===- PlanParts.cpp - The kernels that one kernel becomes by its plans ----------------*- C++ -*-===//
+//===- PlanParts.cpp - The kernels that one kernel becomes by its plans -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The plans that the table gives for the shapes up to some size, and from it on, are compared with
 // the plan for all shapes at some of these.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/PlanParts.h"
 
 #include "codegen/cuda/schedule/Schedules.h"
@@ -19,8 +19,8 @@ using namespace mlir;
 namespace dlc::codegen {
 
 static constexpr size_t kMostParts = 4; // of which one may have the plan for all
-/// Shapes at which plans are compared, and those that tell whether there is anything to compare. Each
-/// is asked about anew, which takes some 50 microseconds.
+/// Shapes at which plans are compared, and those that tell whether there is anything to compare.
+/// Each is asked about anew, which takes some 50 microseconds.
 static constexpr size_t kSamples = 36, kFewSamples = 4;
 /// Values of a symbol beyond this are taken to be none that a model has.
 static constexpr int64_t kLargestSampled = int64_t(1) << 26;

@@ -1,9 +1,9 @@
-//===- PlanParts.h - The kernels that one kernel becomes by its plans ------------------*- C++ -*-===//
+//===- PlanParts.h - The kernels that one kernel becomes by its plans ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A file has weights once: a plan that needs them in another order than the plan for all shapes has
 // no part.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
 

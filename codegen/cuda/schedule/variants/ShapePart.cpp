@@ -1,6 +1,6 @@
-//===- ShapePart.cpp - Some of the shapes that a kernel may have -----------------------*- C++ -*-===//
+//===- ShapePart.cpp - Some of the shapes that a kernel may have --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/ShapePart.h"
 
 using namespace mlir;

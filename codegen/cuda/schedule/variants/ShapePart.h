@@ -1,10 +1,10 @@
-//===- ShapePart.h - Some of the shapes that a kernel may have -------------------------*- C++ -*-===//
+//===- ShapePart.h - Some of the shapes that a kernel may have ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // No tile suits one row and a thousand. Where dims are symbolic, a schedule may be asked for a
 // kernel that serves a part of the shapes alone; the runtime takes it where the shapes are in that
 // part (#dlx.variant).
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
 

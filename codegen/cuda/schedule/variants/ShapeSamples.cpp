@@ -1,6 +1,6 @@
-//===- ShapeSamples.cpp - Shapes at which plans are compared ---------------------------*- C++ -*-===//
+//===- ShapeSamples.cpp - Shapes at which plans are compared ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 
 #include "codegen/cuda/schedule/Schedule.h"

@@ -1,4 +1,4 @@
-//===- ShapeSamples.h - Shapes at which plans are compared -----------------------------*- C++ -*-===//
+//===- ShapeSamples.h - Shapes at which plans are compared --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SHAPESAMPLES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SHAPESAMPLES_H
@@ -12,9 +12,9 @@ namespace dlc::codegen {
 class ShapeSamples {
 public:
   /// Shapes in which the symbols of `extents` have some of the values in their `ranges`, at most
-  /// `largest`, small ones more densely; other symbols keep their ranges. There are about `wanted`, as many values for
-  /// each symbol as that allows; one where the extents are constant; none where the symbols are more
-  /// than three or not all are among `ranges`.
+  /// `largest`, small ones more densely; other symbols keep their ranges. There are about `wanted`,
+  /// as many values for each symbol as that allows; one where the extents are constant; none where
+  /// the symbols are more than three or not all are among `ranges`.
   ShapeSamples(llvm::ArrayRef<mlir::AffineExpr> extents, llvm::ArrayRef<dl::Range> ranges,
                size_t wanted, int64_t largest);
 
@@ -25,9 +25,9 @@ public:
   int64_t valueAt(mlir::AffineExpr extent, size_t sample) const;
 
   /// Divides the shapes by the values of one of `extents`, each of which grows with the symbols:
-  /// which one, and at most `most` parts from end to end of its range, from `least` on (nullopt: the
-  /// whole of it), such that the loss is least. costs[sample][plan] is what the plans take, plan 0
-  /// the one for all shapes (partitionPlans). No extent where there is nothing to divide.
+  /// which one, and at most `most` parts from end to end of its range, from `least` on (nullopt:
+  /// the whole of it), such that the loss is least. costs[sample][plan] is what the plans take,
+  /// plan 0 the one for all shapes (partitionPlans). No extent where there is nothing to divide.
   std::pair<mlir::AffineExpr, std::vector<PlanPart>>
   divide(llvm::ArrayRef<std::vector<double>> costs, llvm::ArrayRef<mlir::AffineExpr> extents,
          std::optional<int64_t> least, size_t most) const;

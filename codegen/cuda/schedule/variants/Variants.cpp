@@ -1,6 +1,6 @@
-//===- Variants.cpp - Kernels that take another's place --------------------------------*- C++ -*-===//
+//===- Variants.cpp - Kernels that take another's place -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/Variants.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
-//===- Activation.cpp - Activations, softmax and dropout -------------------------------*- C++ -*-===//
+//===- Activation.cpp - Activations, softmax and dropout ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/lower/LayerCalls.h"
 

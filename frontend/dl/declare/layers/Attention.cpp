@@ -1,6 +1,6 @@
-//===- Attention.cpp - Multi-head attention and the layers around it -------------------*- C++ -*-===//
+//===- Attention.cpp - Multi-head attention and the layers around it ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/lower/LayerCalls.h"
 
@@ -159,8 +159,8 @@ static Item multiheadAttention(LayerCall &call) {
 
 namespace {
 
-/// The parts that PyTorch's encoder and decoder layers are made of: attention, and a feed-forward network of one hidden
-/// layer, each with a norm before it or after it, added to what it reads.
+/// The parts that PyTorch's encoder and decoder layers are made of: attention, and a feed-forward
+/// network of one hidden layer, each with a norm before it or after it, added to what it reads.
 class TransformerLayer {
 public:
   explicit TransformerLayer(LayerCall &call)
@@ -169,7 +169,8 @@ public:
   using Part = llvm::function_ref<Item(const Item &)>;
   /// `part` of x, added to x; with the norm `name`.
   Item added(const Item &x, const std::string &name, Part part);
-  /// Attention of x to `memory`, or to itself where that is null. The masks are inputs of the call by these names.
+  /// Attention of x to `memory`, or to itself where that is null. The masks are inputs of the call
+  /// by these names.
   Item attend(StringRef prefix, const Item &x, const Item *memory, StringRef keyPadding,
               StringRef mask);
   Item feed(const Item &x);
@@ -235,7 +236,8 @@ static Item decoderLayer(LayerCall &call) {
   return layer.added(x, "norm3", [&](const Item &x) { return layer.feed(x); });
 }
 
-/// The weights of an encoder layer, in the order of PyTorch's; of a decoder layer where `attentions` are two.
+/// The weights of an encoder layer, in the order of PyTorch's; of a decoder layer where
+/// `attentions` are two.
 static void transformerWeights(const LayerArguments &a, LayerWeights &weights,
                                ArrayRef<StringRef> attentions) {
   int64_t features = a.size("d_model"), hidden = a.size("dim_feedforward");

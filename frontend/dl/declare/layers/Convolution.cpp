@@ -1,6 +1,6 @@
-//===- Convolution.cpp - Convolutions and their transposes -----------------------------*- C++ -*-===//
+//===- Convolution.cpp - Convolutions and their transposes --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 
 namespace dlc::frontend {

@@ -1,6 +1,6 @@
-//===- Distance.cpp - Layers that compare two inputs -----------------------------------*- C++ -*-===//
+//===- Distance.cpp - Layers that compare two inputs --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 
 namespace dlc::frontend {

@@ -1,9 +1,9 @@
-//===- Families.h - The kinds of layers, by family -------------------------------------*- C++ -*-===//
+//===- Families.h - The kinds of layers, by family ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, order and defaults of arguments are those of torch.nn, names and shapes of weights those of its state_dict;
-// test/conformance/run_layers.py compares them with the real ones.
-//===----------------------------------------------------------------------------------------------===//
+// Names, order and defaults of arguments are those of torch.nn, names and shapes of weights those
+// of its state_dict; test/conformance/run_layers.py compares them with the real ones.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_LAYERS_FAMILIES_H
 #define DLC_FRONTEND_DL_LAYERS_FAMILIES_H
 

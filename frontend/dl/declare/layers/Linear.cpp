@@ -1,6 +1,6 @@
-//===- Linear.cpp - Layers that are one product ----------------------------------------*- C++ -*-===//
+//===- Linear.cpp - Layers that are one product -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/lower/LayerCalls.h"
 
@@ -12,7 +12,8 @@ static void linearWeights(const LayerArguments &a, LayerWeights &weights) {
     weights.add("bias", {a.size("out_features")});
 }
 
-/// x1 W x2 + b for each output: a product with x2 for each pair of output and feature of x1, then a sum over the latter.
+/// x1 W x2 + b for each output: a product with x2 for each pair of output and feature of x1, then a
+/// sum over the latter.
 static Item bilinear(LayerCall &call) {
   Item first = call.input("input1"), weight = call.weight("weight");
   auto constant = [&](int64_t value) {

@@ -1,12 +1,13 @@
-//===- Loss.cpp - Losses ------------------------------------------------------------------*- C++ -*-===//
+//===- Loss.cpp - Losses ------------------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 
 namespace dlc::frontend {
 
 std::vector<LayerKind> lossLayers() {
-  // A tensor of weights is passed to the function instead: the arguments of a layer are known at compile time.
+  // A tensor of weights is passed to the function instead: the arguments of a layer are known at
+  // compile time.
   static constexpr llvm::StringRef
       kReduced = "(bool? size_average=None, bool? reduce=None, str reduction='mean')",
       kWeighted = "(Tensor? weight=None, bool? size_average=None, bool? reduce=None, str "

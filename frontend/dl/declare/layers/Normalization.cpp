@@ -1,6 +1,6 @@
-//===- Normalization.cpp - Batch, layer, group, instance and RMS norm ------------------*- C++ -*-===//
+//===- Normalization.cpp - Batch, layer, group, instance and RMS norm ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/lower/LayerCalls.h"
 

@@ -1,6 +1,6 @@
-//===- Pooling.cpp - Pooling and resampling --------------------------------------------*- C++ -*-===//
+//===- Pooling.cpp - Pooling and resampling -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 
 namespace dlc::frontend {

@@ -1,12 +1,13 @@
-//===- Recurrent.cpp - LSTM, GRU and RNN -----------------------------------------------*- C++ -*-===//
+//===- Recurrent.cpp - LSTM, GRU and RNN --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/lower/LayerCalls.h"
 
 namespace dlc::frontend {
 
-/// PyTorch's flat weights: of each layer and in it of each direction, as the functions take them in `params`.
+/// PyTorch's flat weights: of each layer and in it of each direction, as the functions take them in
+/// `params`.
 static void recurrentWeights(const LayerArguments &a, LayerWeights &weights, int64_t gates,
                              int64_t projection) {
   int64_t hidden = a.size("hidden_size"), state = projection ? projection : hidden;

@@ -1,6 +1,6 @@
-//===- Shape.cpp - Layers that move elements -------------------------------------------*- C++ -*-===//
+//===- Shape.cpp - Layers that move elements ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/declare/layers/Families.h"
 #include "frontend/dl/lower/LayerCalls.h"
 

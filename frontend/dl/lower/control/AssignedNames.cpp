@@ -1,6 +1,6 @@
-//===- AssignedNames.cpp - What statements may assign to ---------------------------------*- C++ -*-===//
+//===- AssignedNames.cpp - What statements may assign to ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/control/AssignedNames.h"
 
 namespace dlc::frontend {

@@ -1,4 +1,4 @@
-//===- AssignedNames.h - What statements may assign to -----------------------------------*- C++ -*-===//
+//===- AssignedNames.h - What statements may assign to ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_ASSIGNEDNAMES_H
 #define DLC_FRONTEND_DL_ASSIGNEDNAMES_H

@@ -1,9 +1,9 @@
-//===- Branches.cpp - if in forward -------------------------------------------------------*- C++ -*-===//
+//===- Branches.cpp - if in forward -------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A condition that is known at compile time chooses the statements that are evaluated. One that the
 // model computes becomes a dl.if, and what its arms assign is joined after it.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/evaluate/Arithmetic.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 #include "frontend/dl/lower/control/AssignedNames.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Values that are one of two -----------------------------------------------------------------===//
+//===- Values that are one of two -------------------------------------------------------------===//
 
 bool ForwardLowering::areSame(const Item &a, const Item &b) {
   if (a.value.index() != b.value.index())
@@ -122,7 +122,7 @@ std::optional<Item::List> ForwardLowering::joinBranches(dl::IfOp draft, size_t f
   return joined;
 }
 
-//===- Statements ---------------------------------------------------------------------------------===//
+//===- Statements -----------------------------------------------------------------------------===//
 
 Value ForwardLowering::conditionTensor(const Item &item, llvm::SMLoc loc) {
   auto type = item.tensorType();

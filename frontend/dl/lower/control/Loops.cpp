@@ -1,9 +1,9 @@
-//===- Loops.cpp - for and while in forward -----------------------------------------------*- C++ -*-===//
+//===- Loops.cpp - for and while in forward -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop over values that are known at compile time is evaluated once for each. Another one becomes
 // a dl.while, which carries what the body assigns to names from before the loop.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/HeldReports.h"
 #include "frontend/dl/lower/ForwardLowering.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- What a loop carries ------------------------------------------------------------------------===//
+//===- What a loop carries --------------------------------------------------------------------===//
 
 /// A name that the body of a loop assigns to.
 struct ForwardLowering::Carried {
@@ -134,7 +134,7 @@ Value ForwardLowering::startLoop(RunningLoop &loop, const Item &first,
   return {};
 }
 
-//===- Steps --------------------------------------------------------------------------------------===//
+//===- Steps ----------------------------------------------------------------------------------===//
 
 /// Adds the tensors of `next`, what a name is after a step that it began as `inside`. Changes the
 /// plan where the loop cannot carry them so.
@@ -256,7 +256,8 @@ std::optional<SmallVector<Value>> ForwardLowering::runStep(RunningLoop &loop, Va
   return loop.hasFailed ? std::nullopt : std::optional(std::move(yielded));
 }
 
-/// As runStep, where numbers are as before the loop. Says nothing of errors: where there are some, numbers are carried.
+/// As runStep, where numbers are as before the loop. Says nothing of errors: where there are some,
+/// numbers are carried.
 std::optional<SmallVector<Value>> ForwardLowering::tryStep(RunningLoop &loop, Value step,
                                                            ArrayRef<BlockArgument> arguments) {
   HeldReports held(*context, nullptr);
@@ -345,7 +346,7 @@ void ForwardLowering::runSteps(RunningLoop &loop, const Item &first) {
   poisonAll(loop.assigned);
 }
 
-//===- Statements ---------------------------------------------------------------------------------===//
+//===- Statements -----------------------------------------------------------------------------===//
 
 void ForwardLowering::runWhile(const WhileStatement &loop) {
   Item item = evaluate(*loop.condition);

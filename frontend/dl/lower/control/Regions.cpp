@@ -1,6 +1,6 @@
-//===- Regions.cpp - Branches and steps that the running model takes ---------------------*- C++ -*-===//
+//===- Regions.cpp - Branches and steps that the running model takes ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/dl/lower/control/Regions.h"
 
 #include "ir/dl/base/DLBuilder.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Sizes --------------------------------------------------------------------------------------===//
+//===- Sizes ----------------------------------------------------------------------------------===//
 
 AffineExpr Regions::readDim(Location loc, const std::string &name, ArrayRef<AffineExpr> dims) {
   SmallVector<dl::Range> ranges = dl::symbolRanges(module);
@@ -34,7 +34,7 @@ bool Regions::isInside(AffineExpr dim, size_t firstSymbol) const {
       .wasInterrupted();
 }
 
-//===- Branches -----------------------------------------------------------------------------------===//
+//===- Branches -------------------------------------------------------------------------------===//
 
 RankedTensorType Regions::typeOfEither(Location loc, Value a, Value b, size_t firstSymbol) {
   auto first = llvm::cast<RankedTensorType>(a.getType()),
@@ -95,7 +95,7 @@ SmallVector<Value> Regions::finishIf(dl::IfOp draft, ArrayRef<Type> types) {
   return areCheap(branch) ? selected(branch) : SmallVector<Value>(branch.getResults());
 }
 
-//===- Loops --------------------------------------------------------------------------------------===//
+//===- Loops ----------------------------------------------------------------------------------===//
 
 /// What has been found of a loop's body.
 struct Regions::Body {
@@ -115,8 +115,8 @@ AffineExpr Regions::vary(Location loc, AffineExpr dim) {
       {range ? std::max<int64_t>(range->min, 0) : 0, std::max(kMostRead, range ? range->max : 0)});
 }
 
-/// Whether no varying dim becomes smaller than its symbol says, which is as in the first step. Where
-/// one may, it may be empty.
+/// Whether no varying dim becomes smaller than its symbol says, which is as in the first step.
+/// Where one may, it may be empty.
 bool Regions::keepsLeast(const Body &body, ArrayRef<Value> next) {
   SmallVector<dl::Range> ranges = dl::symbolRanges(module);
   bool isKept = true;
@@ -136,7 +136,8 @@ bool Regions::keepsLeast(const Body &body, ArrayRef<Value> next) {
   return isKept;
 }
 
-/// The dim that a number of trips is, where it is one; null where the model computes it, or it may be negative.
+/// The dim that a number of trips is, where it is one; null where the model computes it, or it may
+/// be negative.
 AffineExpr Regions::countOfTrips(Value trips) const {
   AffineExpr dim;
   if (auto size = trips ? trips.getDefiningOp<dl::ScalarTensorOp>() : dl::ScalarTensorOp())

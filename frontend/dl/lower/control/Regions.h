@@ -1,4 +1,4 @@
-//===- Regions.h - Branches and steps that the running model takes -----------------------*- C++ -*-===//
+//===- Regions.h - Branches and steps that the running model takes ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_REGIONS_H
 #define DLC_FRONTEND_DL_REGIONS_H
@@ -44,18 +44,20 @@ public:
           mlir::ModuleOp module)
       : emitter(emitter), builder(builder), symbols(symbols), module(module) {}
 
-  /// A new symbol with the ranges of `dims`, for a dim that the running model knows; null after an error.
+  /// A new symbol with the ranges of `dims`, for a dim that the running model knows; null after an
+  /// error.
   mlir::AffineExpr readDim(mlir::Location loc, const std::string &name,
                            llvm::ArrayRef<mlir::AffineExpr> dims);
-  /// The type of a value that is one of two, of one rank and dtype. Symbols from `firstSymbol` on are known inside
-  /// a branch alone. Null after an error.
+  /// The type of a value that is one of two, of one rank and dtype. Symbols from `firstSymbol` on
+  /// are known inside a branch alone. Null after an error.
   mlir::RankedTensorType typeOfEither(mlir::Location loc, mlir::Value a, mlir::Value b,
                                       size_t firstSymbol);
-  /// The results of `draft`, whose branches yield values of these types. Branches of few cheap ops are both computed, and
-  /// the condition selects.
+  /// The results of `draft`, whose branches yield values of these types. Branches of few cheap ops
+  /// are both computed, and the condition selects.
   llvm::SmallVector<mlir::Value> finishIf(dl::IfOp draft, llvm::ArrayRef<mlir::Type> types);
 
-  /// Returns whether the loop goes on, the next carried tensors and what is gathered; nothing to give up.
+  /// Returns whether the loop goes on, the next carried tensors and what is gathered; nothing to
+  /// give up.
   using BuildBody = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
       mlir::Value step, llvm::ArrayRef<mlir::BlockArgument> carried)>;
   /// Called before the loop where a carried value begins as `initial` and that of the next step has
@@ -64,9 +66,9 @@ public:
   using BeginAgain =
       llvm::function_ref<mlir::Value(mlir::Value initial, mlir::RankedTensorType next)>;
 
-  /// A dl.while whose body is built by `build`. A carried dim that changes from step to step becomes
-  /// a symbol, and the body is built again. False, with nothing left of the loop, after an error or
-  /// where `build` gave up.
+  /// A dl.while whose body is built by `build`. A carried dim that changes from step to step
+  /// becomes a symbol, and the body is built again. False, with nothing left of the loop, after an
+  /// error or where `build` gave up.
   bool buildWhile(mlir::Location loc, mlir::Value trips, mlir::Value condition,
                   llvm::ArrayRef<mlir::Value> initial, BuildBody build, BeginAgain beginAgain,
                   llvm::SmallVectorImpl<mlir::Value> &results);

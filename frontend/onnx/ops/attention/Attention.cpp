@@ -1,9 +1,9 @@
-//===- Attention.cpp - Attention of ONNX -----------------------------------------------*- C++ -*-===//
+//===- Attention.cpp - Attention of ONNX --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// scaled_dot_product_attention where it says all, so that one kernel computes it; else its parts, of which each is a result
-// of the node or has an option of its own.
-//===----------------------------------------------------------------------------------------------===//
+// scaled_dot_product_attention where it says all, so that one kernel computes it; else its parts,
+// of which each is a result of the node or has an option of its own.
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -44,7 +44,8 @@ private:
   int64_t queryHeads = 0, heldHeads = 0;
   Type dtype; // of the arithmetic
   Item q, k, v;
-  /// Which pairs may meet, and what is added to their scores; null where it is all of them, or nothing.
+  /// Which pairs may meet, and what is added to their scores; null where it is all of them, or
+  /// nothing.
   std::optional<Item> allowed, bias;
   /// Some row may attend to nothing.
   bool mayHideRows = false;
@@ -102,7 +103,8 @@ Item AttentionImport::joined(Item past, Item present, size_t output) {
   return all;
 }
 
-/// Query i sees the keys up to i, counted from the end of the past; with lengths, so that the last query sees the last key.
+/// Query i sees the keys up to i, counted from the end of the past; with lengths, so that the last
+/// query sees the last key.
 Item AttentionImport::causal() {
   dl::Dims rows = dimsOf(q), columns = dimsOf(k);
   AffineExpr one = node.dim(1), past = node.dim(0);

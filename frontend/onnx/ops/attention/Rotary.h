@@ -1,4 +1,4 @@
-//===- Rotary.h - Heads turned by angles ----------------------------------------------------*- C++ -*-===//
+//===- Rotary.h - Heads turned by angles --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_OPS_ATTENTION_ROTARY_H
 #define DLC_FRONTEND_ONNX_OPS_ATTENTION_ROTARY_H

@@ -1,6 +1,6 @@
-//===- RotaryEmbedding.cpp - Rotary embeddings of ONNX ---------------------------------*- C++ -*-===//
+//===- RotaryEmbedding.cpp - Rotary embeddings of ONNX ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/attention/Rotary.h"
 

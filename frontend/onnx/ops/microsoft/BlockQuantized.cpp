@@ -1,10 +1,10 @@
-//===- BlockQuantized.cpp - Weights of few bits with a scale for each block ------------*- C++ -*-===//
+//===- BlockQuantized.cpp - Weights of few bits with a scale for each block ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A byte holds 8 / bits neighbours of a row, the first one in its lowest bits. A product may add
 // its terms in any order: its weights keep the order in which masks and shifts give them, all first
 // neighbours before all second ones, and x is brought into that order.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/microsoft/PackedCodes.h"
 

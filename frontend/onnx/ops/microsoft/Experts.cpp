@@ -1,10 +1,10 @@
-//===- Experts.cpp - Mixtures of experts of ONNX Runtime --------------------------------*- C++ -*-===//
+//===- Experts.cpp - Mixtures of experts of ONNX Runtime ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A router gives each token a score for each expert; the token's result is the sum of its k best
 // experts' results by their shares. Here each expert reads all tokens, and the share of one that is
 // not among the best is 0.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/microsoft/PackedCodes.h"

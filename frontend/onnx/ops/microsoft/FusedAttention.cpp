@@ -1,10 +1,10 @@
-//===- FusedAttention.cpp - Attention as ONNX Runtime writes it ------------------------*- C++ -*-===//
+//===- FusedAttention.cpp - Attention as ONNX Runtime writes it ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attention projects one input to query, key and value, QAttention a quantized one by quantized
 // weights; MultiHeadAttention is given all three. What a mask hides gets mask_filter_value added to
 // its score, so that a query from which all is hidden still attends to all alike.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Quantized.h"
 

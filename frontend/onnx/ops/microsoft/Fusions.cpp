@@ -1,9 +1,9 @@
-//===- Fusions.cpp - What ONNX Runtime makes of several ops of ONNX --------------------*- C++ -*-===//
+//===- Fusions.cpp - What ONNX Runtime makes of several ops of ONNX -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Its optimiser writes files in which ops of the domain com.microsoft stand for several of ONNX's.
 // Each becomes what it was made of.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/RecurrentSteps.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Products and their activations -------------------------------------------------------------===//
+//===- Products and their activations ---------------------------------------------------------===//
 
 /// Numbers of the activation that a fused op ends in: those of its own attributes, in their order.
 using Numbers = llvm::function_ref<double(size_t place, double otherwise)>;
@@ -111,7 +111,7 @@ static bool buildFusedMatMulActivation(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Activations --------------------------------------------------------------------------------===//
+//===- Activations ----------------------------------------------------------------------------===//
 
 static Item gelu(NodeImport &node, Item x, StringRef approximate) {
   return node.call("gelu", {x}, {{"approximate", item(approximate)}});

@@ -1,10 +1,10 @@
-//===- GroupQueryAttention.cpp - Attention whose heads share keys ----------------------*- C++ -*-===//
+//===- GroupQueryAttention.cpp - Attention whose heads share keys -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The decoder attention of ONNX Runtime. seqlens_k holds the index of the last key of each text, so
 // its new tokens begin at that plus 1 minus their number. total_sequence_length tells whether the
 // caches grow by the new tokens, or are buffers into which these are written.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/attention/Rotary.h"

@@ -1,6 +1,6 @@
-//===- Normalizations.cpp - Norms of ONNX Runtime, with what is added before ------------*- C++ -*-===//
+//===- Normalizations.cpp - Norms of ONNX Runtime, with what is added before --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
 using namespace mlir;
@@ -129,7 +129,7 @@ static bool buildQuantizedEmbedLayerNorm(NodeImport &node) {
                      numbers(node.tensor(scale), scale), numbers(node.tensor(shift), shift));
 }
 
-//===- Groups of channels -------------------------------------------------------------------------===//
+//===- Groups of channels ---------------------------------------------------------------------===//
 
 /// Input 0 as [N, C, ...], whose channels are the last dim unless it says otherwise; and how to go
 /// back.

@@ -1,6 +1,6 @@
-//===- OtherOps.cpp - Ops of ONNX Runtime that ONNX has in another form -----------------*- C++ -*-===//
+//===- OtherOps.cpp - Ops of ONNX Runtime that ONNX has in another form -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- As ONNX has it -----------------------------------------------------------------------------===//
+//===- As ONNX has it -------------------------------------------------------------------------===//
 
 static bool same(NodeImport &node, StringRef op, int64_t opset) {
   SmallVector<NodeImport::Operand> all;
@@ -48,7 +48,7 @@ static bool buildLinearAttention(NodeImport &node) {
   return same(node, "LinearAttention", 27);
 }
 
-//===- Images whose channels are the last dim -----------------------------------------------------===//
+//===- Images whose channels are the last dim -------------------------------------------------===//
 
 namespace {
 
@@ -94,7 +94,7 @@ static bool buildQLinearConv(NodeImport &node) {
                                                : same(node, "QLinearConv", 10);
 }
 
-//===- Complex numbers ----------------------------------------------------------------------------===//
+//===- Complex numbers ------------------------------------------------------------------------===//
 
 /// Checks what each transform takes: one dim, without a factor, and half of the points.
 static bool checkTransform(NodeImport &node) {
@@ -141,7 +141,7 @@ static bool complexProduct(NodeImport &node, bool conjugates) {
 static bool buildComplexMul(NodeImport &node) { return complexProduct(node, false); }
 static bool buildComplexMulConj(NodeImport &node) { return complexProduct(node, true); }
 
-//===- Others -------------------------------------------------------------------------------------===//
+//===- Others ---------------------------------------------------------------------------------===//
 
 static bool buildDistances(NodeImport &node) {
   std::string metric = node.string("metric", "sqeuclidean");

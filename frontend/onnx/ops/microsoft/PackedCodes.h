@@ -1,4 +1,4 @@
-//===- PackedCodes.h - Several numbers in a byte ---------------------------------------------*- C++ -*-===//
+//===- PackedCodes.h - Several numbers in a byte ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_OPS_MICROSOFT_PACKEDCODES_H
 #define DLC_FRONTEND_ONNX_OPS_MICROSOFT_PACKEDCODES_H

@@ -1,9 +1,9 @@
-//===- QuantizedOps.cpp - Ops of ONNX Runtime on quantized tensors ----------------------*- C++ -*-===//
+//===- QuantizedOps.cpp - Ops of ONNX Runtime on quantized tensors ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Its quantizer writes them in the form QOperator: each takes a scale and a zero point with each
 // tensor, and computes what the op of ONNX computes on the numbers that the tensors stand for.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Quantized.h"
 
@@ -122,7 +122,7 @@ static bool buildMulInteger(NodeImport &node) {
   return !node.hasFailed();
 }
 
-//===- Products -----------------------------------------------------------------------------------===//
+//===- Products -------------------------------------------------------------------------------===//
 
 static bool hasInputs(NodeImport &node, size_t count) {
   for (size_t input = 0; input < count; ++input)
@@ -188,7 +188,7 @@ static bool buildDynamicQuantizeMatMul(NodeImport &node) {
   return setScaled(node, sums, x.scale, node.tensor(bScale), bias, node.dtype(a));
 }
 
-//===- As ONNX has it -----------------------------------------------------------------------------===//
+//===- As ONNX has it -------------------------------------------------------------------------===//
 
 static bool buildQuantize(NodeImport &node) {
   node.as("QuantizeLinear", 21, {size_t(0), size_t(1), size_t(2)});

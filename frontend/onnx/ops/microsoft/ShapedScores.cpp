@@ -1,6 +1,6 @@
-//===- ShapedScores.cpp - Attention whose scores are more than products ----------------*- C++ -*-===//
+//===- ShapedScores.cpp - Attention whose scores are more than products -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/ops/microsoft/ShapedScores.h"
 #include "frontend/onnx/OpRules.h"
 

@@ -1,4 +1,4 @@
-//===- ShapedScores.h - Attention whose scores are more than products -----------------------*- C++ -*-===//
+//===- ShapedScores.h - Attention whose scores are more than products ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_OPS_MICROSOFT_SHAPEDSCORES_H
 #define DLC_FRONTEND_ONNX_OPS_MICROSOFT_SHAPEDSCORES_H

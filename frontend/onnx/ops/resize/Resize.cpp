@@ -1,4 +1,4 @@
-//===- Resize.cpp - Resizing of ONNX ---------------------------------------------------*- C++ -*-===//
+//===- Resize.cpp - Resizing of ONNX ------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A Resize that dl.interpolate can compute becomes this op, which is one kernel. Any other Resize
@@ -6,7 +6,7 @@
 // double. The coordinate gives the nearest elements of x and their weights. All of this depends on
 // sizes alone and is computed at load. A run reads these elements, multiplies them by their weights
 // and adds.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/resize/ResizeImport.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-//===- Interpolation of PyTorch -------------------------------------------------------------------===//
+//===- Interpolation of PyTorch ---------------------------------------------------------------===//
 
 bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
   bool isNearest = mode == "nearest", aligns = position == "align_corners";
@@ -81,7 +81,7 @@ bool ResizeImport::interpolate(Item x) {
   return true;
 }
 
-//===- Dim by dim ---------------------------------------------------------------------------------===//
+//===- Dim by dim -----------------------------------------------------------------------------===//
 
 Item ResizeImport::math(StringRef op, Item a, Item b) {
   if (!a.is<double>() || !b.is<double>()) {

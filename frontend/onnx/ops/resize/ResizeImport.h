@@ -1,4 +1,4 @@
-//===- ResizeImport.h - One Resize or Upsample on its way into the function ---------------*- C++ -*-===//
+//===- ResizeImport.h - One Resize or Upsample on its way into the function ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_ONNX_RESIZEIMPORT_H
 #define DLC_FRONTEND_ONNX_RESIZEIMPORT_H

@@ -1,6 +1,6 @@
-//===- ResizeSizes.cpp - Attributes and sizes of a Resize of ONNX ------------------------------*- C++ -*-===//
+//===- ResizeSizes.cpp - Attributes and sizes of a Resize of ONNX -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/ops/resize/ResizeImport.h"
 #include "ir/dl/base/DerivedSize.h"

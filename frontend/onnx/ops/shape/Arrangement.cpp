@@ -1,6 +1,6 @@
 //===- Arrangement.cpp - Elements in another order, and repeated --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- Reshape.cpp - Other dims for the same elements -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -1,7 +1,7 @@
 """Sums of four million terms on the CPU against NumPy's in f64. usage: long_sums.py FOLDER
 
-Terms that are all equal are the worst case, since each addition rounds the same way. What is allowed grows with the terms of a part and with the
-parts, and not with all terms."""
+Terms that are all equal are the worst case, since each addition rounds the same way. What is
+allowed grows with the terms of a part and with the parts, and not with all terms."""
 import os
 import subprocess
 import sys
@@ -31,16 +31,21 @@ def main(folder):
     package, results = os.path.join(folder, "sums.bin"), os.path.join(folder, "results.npz")
     subprocess.run(["dlc", "compile", path, "-q", "--target", "cpu", "-o", package], check=True)
     count = 1 << 22
-    arrays = {"x": np.full((count, 3), 0.1, np.float32), "v": np.full(count, 0.1, np.float32), "w": np.full((2, count - 5), 0.1, np.float32)}
+    arrays = {
+        "x": np.full((count, 3), 0.1, np.float32), "v": np.full(count, 0.1, np.float32),
+        "w": np.full((2, count - 5), 0.1, np.float32)
+    }
     words = []
     for name, array in arrays.items():
         np.save(os.path.join(folder, name + ".npy"), array)
         words += ["--input", f"{name}=@{os.path.join(folder, name)}.npy"]
-    subprocess.run(["dlc", "run", package, "--device", "cpu", *words, "--output", "@" + results], check=True)
+    subprocess.run(["dlc", "run", package, "--device", "cpu", *words, "--output", "@" + results],
+                   check=True)
     x, v, w = (arrays[name].astype(np.float64) for name in "xvw")
     wrong = 0
     with np.load(results) as held:
-        for name, wanted in (("columns", x.sum(0)), ("all", x.sum()), ("open", v.mean()), ("rows", w.sum(1)), ("norm", np.sqrt((w * w).sum(1)))):
+        for name, wanted in (("columns", x.sum(0)), ("all", x.sum()), ("open", v.mean()),
+                             ("rows", w.sum(1)), ("norm", np.sqrt((w * w).sum(1)))):
             units = np.max(np.abs(held[name] - wanted) / wanted) * 2**24
             print(f"{name}: {units:.1f} of {UNITS} units")
             wrong += not units <= UNITS

@@ -1,11 +1,13 @@
-"""The weights of recurrent-units.test, and its check that all ways to run the model give the same bits."""
+"""The weights of recurrent-units.test, and its check that all ways to run the model give the same
+bits."""
 import os
 import subprocess
 import sys
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples"))
 import safetensors  # noqa: E402
 
 LAYERS = {"one": (4, 64, 200), "two": (3, 200, 264)}  # gates, inputs, units
@@ -14,15 +16,19 @@ LAYERS = {"one": (4, 64, 200), "two": (3, 200, 264)}  # gates, inputs, units
 def write_weights():
     random, tensors = np.random.RandomState(3), {}
     for layer, (gates, inputs, units) in LAYERS.items():
-        for name, shape in (("weight_ih_l0", (gates * units, inputs)), ("weight_hh_l0", (gates * units, units)),
-                            ("bias_ih_l0", (gates * units,)), ("bias_hh_l0", (gates * units,))):
+        for name, shape in (("weight_ih_l0", (gates * units, inputs)), ("weight_hh_l0",
+                                                                        (gates * units, units)),
+                            ("bias_ih_l0", (gates * units, )), ("bias_hh_l0", (gates * units, ))):
             tensors[f"{layer}.{name}"] = random.uniform(-0.1, 0.1, shape).astype(np.float32)
     safetensors.save("w.safetensors", tensors)
 
 
 def run(package, threads):
-    subprocess.run(["dlc", "run", package, "--threads", str(threads), "--input", "x=@x.npy", "--input", "n=@n.npy", "--output",
-                    "y=@y.npy", "--output", "c=@c.npy"], check=True, capture_output=True)
+    subprocess.run([
+        "dlc", "run", package, "--threads",
+        str(threads), "--input", "x=@x.npy", "--input", "n=@n.npy", "--output", "y=@y.npy",
+        "--output", "c=@c.npy"
+    ], check=True, capture_output=True)
     return np.load("y.npy"), np.load("c.npy")
 
 

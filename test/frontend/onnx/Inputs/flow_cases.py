@@ -43,7 +43,11 @@ def sequence(name, dtype="f32"):
 
 def body(nodes, inputs, outputs, tensors=()):
     """The body of a loop: the number of the step and whether it goes on come first."""
-    taken = [value("i", "i64", ()), value("go", "bool", ()), *(value(n, "f32", None) if isinstance(n, str) else n for n in inputs)]
+    taken = [
+        value("i", "i64", ()),
+        value("go", "bool", ()),
+        *(value(n, "f32", None) if isinstance(n, str) else n for n in inputs)
+    ]
     return "graph", graph(nodes, taken, outputs, tensors)
 
 
@@ -56,12 +60,14 @@ class Cases:
         self.folder = folder
         self.cases = []
 
-    def add(self, name, nodes, inputs, tensors, reference, runs, refused=(), not_imported=None, devices=CPU, opset=17, outputs=("y",),
-            options=(), within=1e-5, text=False):
-        """`inputs`: (name, dtype, dims) each; `reference` gets the arrays of one of `runs` and returns an array for each output. `refused`:
-        pairs of arrays and a part of what the run says of them. `not_imported`: what the import says, or parts of it. `text`: it is imported
-        as text at each commit."""
-        self.cases.append((name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text))
+    def add(self, name, nodes, inputs, tensors, reference, runs, refused=(), not_imported=None,
+            devices=CPU, opset=17, outputs=("y", ), options=(), within=1e-5, text=False):
+        """`inputs`: (name, dtype, dims) each; `reference` gets the arrays of one of `runs` and
+        returns an array for each output. `refused`: pairs of arrays and a part of what the run says
+        of them. `not_imported`: what the import says, or parts of it. `text`: it is imported as
+        text at each commit."""
+        self.cases.append((name, nodes, inputs, tensors, reference, runs, refused, not_imported,
+                           devices, opset, outputs, options, within, text))
 
     def run(self):
         if "--write" in sys.argv:  # as seeds of a fuzzer
@@ -73,19 +79,25 @@ class Cases:
         problems = [problem for result in results for problem in result if problem]
         for problem in problems:
             print("FAILED", problem)
-        print(f"{sum(len(result) for result in results) - len(problems)} passed, {len(problems)} failed")
+        print(
+            f"{sum(len(result) for result in results) - len(problems)} passed, {len(problems)} failed"
+        )
         sys.exit(len(problems) > 0)
 
-    def write(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, *_):
+    def write(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices,
+              opset, outputs, *_):
         stem = os.path.join(self.folder, name)
         with open(stem + ".onnx", "wb") as out:
             out.write(model(nodes, [value(*one) for one in inputs], outputs, tensors, opset=opset))
         return stem
 
-    def check(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs, options, within, text):
-        stem = self.write(name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices, opset, outputs)
+    def check(self, name, nodes, inputs, tensors, reference, runs, refused, not_imported, devices,
+              opset, outputs, options, within, text):
+        stem = self.write(name, nodes, inputs, tensors, reference, runs, refused, not_imported,
+                          devices, opset, outputs)
         targets = "cpu" if devices == CPU else "cpu,cuda"
-        done = command("compile", stem + ".onnx", "--target", targets, "-o", stem + ".bin", *options)
+        done = command("compile", stem + ".onnx", "--target", targets, "-o", stem + ".bin",
+                       *options)
         if not_imported:
             parts = [not_imported] if isinstance(not_imported, str) else not_imported
             return ["" if done.returncode and all(part in done.stderr for part in parts) else
@@ -99,21 +111,27 @@ class Cases:
             arrays, words = saved(stem, inputs, given)
             what = f"{name} at {[a.tolist() if a.size < 5 else list(a.shape) for a in arrays]}"
             for device in devices:
-                done = command("run", stem + ".bin", "--device", device, *words, "--output", f"@{stem}.npz")
+                done = command("run", stem + ".bin", "--device", device, *words, "--output",
+                               f"@{stem}.npz")
                 if sentence is not None:
                     good = done.returncode == 2 and sentence in done.stderr
-                    results.append("" if good else f"{what}: expected {sentence!r}, got {done.returncode}: {done.stderr}")
+                    results.append(
+                        "" if good else
+                        f"{what}: expected {sentence!r}, got {done.returncode}: {done.stderr}")
                 elif done.returncode:
                     results.append(f"{what} on {device}: {done.stderr}")
                 else:
-                    results += [difference(f"{what} on {device}", stem + ".npz", output, array, within)
-                                for output, array in expected_of(reference, arrays, outputs)]
+                    results += [
+                        difference(f"{what} on {device}", stem + ".npz", output, array, within)
+                        for output, array in expected_of(reference, arrays, outputs)
+                    ]
         return results
 
     def check_text(self, name, stem, inputs, given, reference, outputs, within):
         """The text that dlc import writes is the same model."""
         arrays, words = saved(stem, inputs, given)
-        for step in (("import", stem + ".onnx", "-o", stem + ".dl"), ("compile", stem + ".dl", "--target", "cpu", "-o", stem + "_text.bin"),
+        for step in (("import", stem + ".onnx", "-o", stem + ".dl"),
+                     ("compile", stem + ".dl", "--target", "cpu", "-o", stem + "_text.bin"),
                      ("run", stem + "_text.bin", *words, "--output", f"@{stem}_text.npz")):
             done = command(*step)
             if done.returncode:
@@ -125,7 +143,10 @@ class Cases:
 
 def saved(stem, inputs, given):
     """The arrays of a run, and the options of dlc run that read them from files."""
-    arrays = [np.asarray(array).astype(NUMPY[dtype]) for (_, dtype, _), array in zip(inputs, given, strict=True)]
+    arrays = [
+        np.asarray(array).astype(NUMPY[dtype])
+        for (_, dtype, _), array in zip(inputs, given, strict=True)
+    ]
     words = []
     for (name, _, _), array in zip(inputs, arrays):
         np.save(f"{stem}_{name}.npy", array)

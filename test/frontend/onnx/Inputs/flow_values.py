@@ -1,5 +1,5 @@
-"""Branches, loops, sequences and sizes that the data of a run say: ONNX files against NumPy. flow_values.py FOLDER; the last line
-is "N passed, N failed"."""
+"""Branches, loops, sequences and sizes that the data of a run say: ONNX files against NumPy.
+flow_values.py FOLDER; the last line is "N passed, N failed"."""
 import sys
 
 import numpy as np
@@ -25,7 +25,8 @@ def softmax(v):
     return e / e.sum(-1, keepdims=True)
 
 
-# --- If ---------------------------------------------------------------------------------------------------------------------------------
+# --- If
+# --------------------------------------------------------------------------------------------------
 
 # The branch that is not taken does not run: its reshape would fail.
 case("if_dims", [node("If", "c", "z", then_branch=branch([node("Reshape", "x,s", "a")], ("a",)),
@@ -34,28 +35,45 @@ case("if_dims", [node("If", "c", "z", then_branch=branch([node("Reshape", "x,s",
      lambda a, s, taken: np.maximum(a.reshape(s) if taken else a @ V, 0),
      [[rows(3, 4), [2, 6], True], [rows(3, 4), [7, 7], False], [rows(3, 4), [12, 1], True]],
      [([rows(3, 4), [7, 7], True], "to be equal")], devices=BOTH, options=validated)
-# Values of the graph around, constants of a branch, a branch that gives what is there, and several results.
-case("if_values", [node("Exp", "x", "e"), node("If", "c", "a,b", then_branch=branch([node("MatMul", "e,w", "t"), node("Softmax", "t", "t1")], ("t1", "k"),
-                                                                                 [reals("k", [1, 2])]),
-                                                else_branch=branch([node("Neg", "k1", "k2")], ("e", "k2"), [reals("k1", [3, 4])]))],
-     [x("N", 4), c], [reals("w", W)],
-     lambda a, taken: (softmax(np.exp(a) @ W), [1, 2]) if taken else (np.exp(a), [-3, -4]),
-     [[rows(3, 4), True], [rows(3, 4), False]], outputs=("a", "b"))
+# Values of the graph around, constants of a branch, a branch that gives what is there, and several
+# results.
+case("if_values", [
+    node("Exp", "x", "e"),
+    node(
+        "If", "c", "a,b", then_branch=branch(
+            [node("MatMul", "e,w", "t"), node("Softmax", "t", "t1")], ("t1", "k"),
+            [reals("k", [1, 2])]), else_branch=branch([node("Neg", "k1", "k2")],
+                                                      ("e", "k2"), [reals("k1", [3, 4])]))
+], [x("N", 4), c], [reals("w", W)], lambda a, taken: (softmax(np.exp(a) @ W), [1, 2]) if taken else
+     (np.exp(a), [-3, -4]), [[rows(3, 4), True], [rows(3, 4), False]], outputs=("a", "b"))
 # Cheap branches are both computed, and one is chosen.
-case("if_cheap", [node("If", "c", then_branch=branch([node("Add", "x,x", "a")], ("a",)), else_branch=branch([node("Neg", "x", "b")], ("b",)))],
-     [x("N", 4), c], [], lambda a, taken: a + a if taken else -a, [[rows(3, 4), True], [rows(3, 4), False]])
-case("if_nested", [node("Not", "c", "d"), node("If", "c", then_branch=branch([node("If", "e", "a", then_branch=branch([node("MatMul", "x,w", "f")], ("f",)),
-                                                                                    else_branch=branch([node("Concat", "x,x", "g", axis=0)], ("g",)))], ("a",)),
-                                                else_branch=branch([node("Softmax", "x", "b")], ("b",)))],
-     [x("N", 4), c, x(dtype="bool", name="e")], [reals("w", W)],
-     lambda a, first, second: (a @ W if second else np.concatenate([a, a])) if first else softmax(a),
-     [[rows(3, 4), p, q] for p in (True, False) for q in (True, False)])
+case("if_cheap", [
+    node("If", "c", then_branch=branch([node("Add", "x,x", "a")],
+                                       ("a", )), else_branch=branch([node("Neg", "x", "b")],
+                                                                    ("b", )))
+], [x("N", 4), c], [], lambda a, taken: a + a
+     if taken else -a, [[rows(3, 4), True], [rows(3, 4), False]])
+case(
+    "if_nested", [
+        node("Not", "c", "d"),
+        node(
+            "If", "c", then_branch=branch([
+                node("If", "e", "a", then_branch=branch([node("MatMul", "x,w", "f")], ("f", )),
+                     else_branch=branch([node("Concat", "x,x", "g", axis=0)], ("g", )))
+            ], ("a", )), else_branch=branch([node("Softmax", "x", "b")], ("b", )))
+    ], [x("N", 4), c, x(dtype="bool", name="e")], [reals("w", W)], lambda a, first, second:
+    (a @ W if second else np.concatenate([a, a]))
+    if first else softmax(a), [[rows(3, 4), p, q] for p in (True, False) for q in (True, False)])
 # A condition of one element is one, whatever its rank.
-case("if_rank", [node("If", "c", then_branch=branch([node("Softmax", "x", "a")], ("a",)), else_branch=branch([node("MatMul", "x,w", "b")], ("b",)))],
-     [x("N", 4), x(1, dtype="bool", name="c")], [reals("w", W)], lambda a, taken: softmax(a) if taken[0] else a @ W,
-     [[rows(3, 4), [True]], [rows(3, 4), [False]]])
+case("if_rank", [
+    node("If", "c", then_branch=branch([node("Softmax", "x", "a")],
+                                       ("a", )), else_branch=branch([node("MatMul", "x,w", "b")],
+                                                                    ("b", )))
+], [x("N", 4), x(1, dtype="bool", name="c")], [reals("w", W)], lambda a, taken: softmax(a)
+     if taken[0] else a @ W, [[rows(3, 4), [True]], [rows(3, 4), [False]]])
 
-# --- Loop -------------------------------------------------------------------------------------------------------------------------------
+# --- Loop
+# --------------------------------------------------------------------------------------------------
 
 
 def until(a, limit):
@@ -65,13 +83,26 @@ def until(a, limit):
     return a, steps
 
 
-case("loop_condition", [node("ReduceSum", "x", "s", keepdims=0), node("Greater", "s,limit", "more"),
-                        node("Loop", ",more,x,zero", "y,k", body=body([node("Mul", "h,half", "h1"), node("ReduceSum", "h1", "s1", keepdims=0),
-                                                                       node("Greater", "s1,limit", "on"), node("Add", "k,one", "k1")],
-                                                                      ("h", value("k", "i64", ())), ("on", "h1", "k1")))],
-     [x("N", 4), x(name="limit")], [scalar("half", 0.5, "f32"), scalar("zero", 0), scalar("one", 1)], until,
-     [[np.ones((2, 4)), 0.7], [np.ones((2, 4)), 100], [np.ones((5, 4)), 1e-3]], outputs=("y", "k"), devices=BOTH)
-step = [node("MatMul", "h,w", "h1"), node("Tanh", "h1", "h2"), node("ReduceMax", "h2", "m", axes=[1], keepdims=0), node("Identity", "go", "on")]
+case("loop_condition", [
+    node("ReduceSum", "x", "s", keepdims=0),
+    node("Greater", "s,limit", "more"),
+    node(
+        "Loop", ",more,x,zero", "y,k", body=body([
+            node("Mul", "h,half", "h1"),
+            node("ReduceSum", "h1", "s1", keepdims=0),
+            node("Greater", "s1,limit", "on"),
+            node("Add", "k,one", "k1")
+        ], ("h", value("k", "i64", ())), ("on", "h1", "k1")))
+], [x("N", 4), x(name="limit")],
+     [scalar("half", 0.5, "f32"), scalar("zero", 0),
+      scalar("one", 1)], until, [[np.ones((2, 4)), 0.7], [np.ones(
+          (2, 4)), 100], [np.ones((5, 4)), 1e-3]], outputs=("y", "k"), devices=BOTH)
+step = [
+    node("MatMul", "h,w", "h1"),
+    node("Tanh", "h1", "h2"),
+    node("ReduceMax", "h2", "m", axes=[1], keepdims=0),
+    node("Identity", "go", "on")
+]
 
 
 def stepped(a, count):
@@ -82,32 +113,67 @@ def stepped(a, count):
     return a, np.stack(stack) if stack else np.zeros((0, len(a)))
 
 
-case("loop_trips", [node("Loop", "n,,x", "y,all", body=body(step, ("h",), ("on", "h2", "m")))], [x("N", 4), n], [reals("w", W)], stepped,
-     [[rows(3, 4), 4], [rows(3, 4), 1], [rows(3, 4), 0], [rows(3, 4), -2]], outputs=("y", "all"), devices=BOTH)
-case("loop_both", [node("Loop", "n,c,x", "y,all", body=body([*step[:3], node("ReduceMax", "m", "top", keepdims=0), node("Less", "top,limit", "on")],
-                                                            ("h",), ("on", "h2", "m")))],
-     [x("N", 4), n, c], [reals("w", W), scalar("limit", 9.0, "f32")], lambda a, count, goes: stepped(a, count if goes else 0),
+case("loop_trips", [node("Loop", "n,,x", "y,all", body=body(step, ("h", ), ("on", "h2", "m")))],
+     [x("N", 4), n], [reals("w", W)], stepped,
+     [[rows(3, 4), 4], [rows(3, 4), 1], [rows(3, 4), 0], [rows(3, 4), -2]], outputs=("y", "all"),
+     devices=BOTH)
+case("loop_both", [
+    node(
+        "Loop", "n,c,x", "y,all", body=body(
+            [*step[:3],
+             node("ReduceMax", "m", "top", keepdims=0),
+             node("Less", "top,limit", "on")], ("h", ), ("on", "h2", "m")))
+], [x("N", 4), n, c], [reals("w", W), scalar("limit", 9.0, "f32")],
+     lambda a, count, goes: stepped(a, count if goes else 0),
      [[rows(3, 4), 3, True], [rows(3, 4), 3, False], [rows(3, 4), 0, True]], outputs=("y", "all"))
 # Each step has the number of the step, and values of the graph around.
-case("loop_step", [node("Exp", "x", "e"), node("Loop", "n,,x", body=body([node("Cast", "i", "f", to=1), node("Mul", "e,f", "p"), node("Add", "h,p", "h1"),
-                                                                          node("Identity", "go", "on")], ("h",), ("on", "h1")))],
-     [x("N", 4), n], [], lambda a, count: a + np.exp(a) * sum(range(count)), [[rows(2, 4), k] for k in (0, 1, 5)])
+case("loop_step", [
+    node("Exp", "x", "e"),
+    node(
+        "Loop", "n,,x", body=body([
+            node("Cast", "i", "f", to=1),
+            node("Mul", "e,f", "p"),
+            node("Add", "h,p", "h1"),
+            node("Identity", "go", "on")
+        ], ("h", ), ("on", "h1")))
+], [x("N", 4), n], [], lambda a, count: a + np.exp(a) * sum(range(count)),
+     [[rows(2, 4), k] for k in (0, 1, 5)])
 # What is carried grows, and so do other tensors with it; an empty one to begin with, too.
-case("loop_grows", [node("Loop", "n,,x,none", "y,z", body=body([node("Concat", "h,x", "h1", axis=0), node("ReduceMax", "h1", "s", axes=[0], keepdims=1),
-                                                                node("Concat", "z,s", "z1", axis=0), node("Identity", "go", "on")],
-                                                               ("h", "z"), ("on", "h1", "z1")))],
-     [x("N", 4), n], [reals("none", np.zeros((0, 4)))],
-     lambda a, count: (np.concatenate([a] * (count + 1)), np.concatenate([np.zeros((0, 4))] + [a.max(0, keepdims=True)] * count)),
-     [[rows(2, 4), k] for k in (0, 1, 3)], outputs=("y", "z"), devices=BOTH, options=validated)
+case(
+    "loop_grows", [
+        node(
+            "Loop", "n,,x,none", "y,z", body=body([
+                node("Concat", "h,x", "h1", axis=0),
+                node("ReduceMax", "h1", "s", axes=[0], keepdims=1),
+                node("Concat", "z,s", "z1", axis=0),
+                node("Identity", "go", "on")
+            ], ("h", "z"), ("on", "h1", "z1")))
+    ], [x("N", 4), n], [reals("none", np.zeros((0, 4)))], lambda a, count: (np.concatenate([a] * (
+        count + 1)), np.concatenate([np.zeros((0, 4))] + [a.max(0, keepdims=True)] * count)),
+    [[rows(2, 4), k] for k in (0, 1, 3)], outputs=("y", "z"), devices=BOTH, options=validated)
 # Gathered tensors whose dims the step before decides.
-case("loop_gathers", [node("Loop", "n,,x", "h,y", body=body([node("Softmax", "h", "h1"), node("MatMul", "h1,v", "p"), node("Identity", "go", "on")], ("h",), ("on", "h1", "p")))],
-     [x("N", 4), n], [reals("v", V)], lambda a, count: np.stack([(lambda s: [s := softmax(s) for _ in range(k + 1)][-1])(a) @ V for k in range(count)]),
-     [[rows(3, 4), 1], [rows(3, 4), 3]])
+case(
+    "loop_gathers", [
+        node(
+            "Loop", "n,,x", "h,y", body=body([
+                node("Softmax", "h", "h1"),
+                node("MatMul", "h1,v", "p"),
+                node("Identity", "go", "on")
+            ], ("h", ), ("on", "h1", "p")))
+    ], [x("N", 4), n], [reals("v", V)],
+    lambda a, count: np.stack([(lambda s: [s := softmax(s) for _ in range(k + 1)][-1])(a) @ V
+                               for k in range(count)]), [[rows(3, 4), 1], [rows(3, 4), 3]])
 # Known steps, more than are written out.
-case("loop_long", [node("Loop", "many,,x", "y,all", body=body([node("Mul", "h,w", "h1"), node("ReduceMax", "h1", "m", keepdims=0), node("Identity", "go", "on")],
-                                                              ("h",), ("on", "h1", "m")))],
-     [x("N", 4)], [scalar("many", 1000), scalar("w", 0.999, "f32")],
-     lambda a: (a * f32(0.999)**1000, [(a * f32(0.999)**(k + 1)).max() for k in range(1000)]), [[rows(3, 4)]], outputs=("y", "all"), within=1e-4)
+case("loop_long", [
+    node(
+        "Loop", "many,,x", "y,all", body=body([
+            node("Mul", "h,w", "h1"),
+            node("ReduceMax", "h1", "m", keepdims=0),
+            node("Identity", "go", "on")
+        ], ("h", ), ("on", "h1", "m")))
+], [x("N", 4)], [scalar("many", 1000), scalar("w", 0.999, "f32")], lambda a:
+     (a * f32(0.999)**1000, [(a * f32(0.999)**(k + 1)).max() for k in range(1000)]), [[rows(3, 4)]],
+     outputs=("y", "all"), within=1e-4)
 
 
 def branched(a, count):
@@ -116,40 +182,87 @@ def branched(a, count):
     return a
 
 
-case("if_in_loop", [node("Loop", "n,,x", body=body([node("ReduceSum", "h", "s", keepdims=0), node("Greater", "s,zero", "p"),
-                                                    node("If", "p", "h1", then_branch=branch([node("MatMul", "h,w", "a")], ("a",)),
-                                                         else_branch=branch([node("Softmax", "h", "b"), node("Concat", "h,b", "b1", axis=0)], ("b1",))),
-                                                    node("Identity", "go", "on")], ("h",), ("on", "h1")))],
-     [x("N", 4), n], [scalar("zero", 0.0, "f32"), reals("w", W)], branched,
+case("if_in_loop", [
+    node(
+        "Loop", "n,,x", body=body([
+            node("ReduceSum", "h", "s", keepdims=0),
+            node("Greater", "s,zero", "p"),
+            node(
+                "If", "p", "h1", then_branch=branch([node("MatMul", "h,w", "a")], ("a", )),
+                else_branch=branch([node("Softmax", "h", "b"),
+                                    node("Concat", "h,b", "b1", axis=0)], ("b1", ))),
+            node("Identity", "go", "on")
+        ], ("h", ), ("on", "h1")))
+], [x("N", 4), n], [scalar("zero", 0.0, "f32"), reals("w", W)], branched,
      [[sign * np.abs(rows(2, 4)), k] for sign in (1, -1) for k in (0, 1, 4)], devices=BOTH)
-case("loop_in_if", [node("If", "c", then_branch=branch([node("Loop", "n,,x", "a", body=body(step, ("h",), ("on", "h2")))], ("a",)),
-                         else_branch=branch([node("Concat", "x,x", "b", axis=0)], ("b",)))],
-     [x("N", 4), n, c], [reals("w", W)], lambda a, count, taken: stepped(a, count)[0] if taken else np.concatenate([a, a]),
+case("loop_in_if", [
+    node(
+        "If", "c", then_branch=branch(
+            [node("Loop", "n,,x", "a", body=body(step, ("h", ), ("on", "h2")))],
+            ("a", )), else_branch=branch([node("Concat", "x,x", "b", axis=0)], ("b", )))
+], [x("N", 4), n, c], [reals("w", W)], lambda a, count, taken: stepped(a, count)[0]
+     if taken else np.concatenate([a, a]),
      [[rows(3, 4), k, taken] for k in (0, 3) for taken in (True, False)])
-case("loop_in_loop", [node("Loop", "n,,x", body=body([node("Loop", "i,,h", "h1", body=body([node("MatMul", "g,w", "g1"), node("Identity", "go", "on")], ("g",), ("on", "g1"))),
-                                                      node("Identity", "go", "on")], ("h",), ("on", "h1")))],
-     [x("N", 4), n], [reals("w", W)], lambda a, count: a @ np.linalg.matrix_power(W, count * (count - 1) // 2), [[rows(3, 4), k] for k in (0, 1, 4)])
-case("loop_swaps", [node("Loop", "n,,x,v", "y,z", body=body([node("Identity", "b", "b1"), node("Softmax", "a", "a1"), node("Identity", "go", "on")],
-                                                            ("a", "b"), ("on", "b1", "a1")))],
-     [x("N", 4), x("M", 4, name="v"), n], [],
-     lambda a, b, count: (a, b) if count == 0 else (b, softmax(a)) if count == 1 else (softmax(a), softmax(b)),
-     [[rows(3, 4), rows(2, 4), k] for k in (0, 1, 2)], outputs=("y", "z"))
-# A state that each step returns as it is, one that none reads, and one that none reads and whose rank changes.
-stated = body([node("MatMul", "h,w", "h1"), node("Identity", "w", "w1"), node("Softmax", "h1", "z1"), node("ReduceMax", "h1", "u1", keepdims=0),
-               node("Identity", "go", "on")], ("h", "w", "z", "u"), ("on", "h1", "w1", "z1", "u1"))
-case("loop_states", [node("Loop", "n,,x,w0,z0,z0", "y,v,z,", body=stated)], [x("N", 4), n], [reals("w0", W), scalar("z0", 0, "f32")],
-     lambda a, count: (a @ np.linalg.matrix_power(W, count), W, softmax(a @ np.linalg.matrix_power(W, count))),
-     [[rows(3, 4), 1], [rows(2, 4), 3]], [([rows(3, 4), 0], "the model computed loop_takes_a_step = 0; expected 1 to 1")], outputs=("y", "v", "z"), devices=BOTH)
-case("loop_written", [node("Loop", "n,,x,w0,x,z0", "y,,z", body=stated)], [x("N", 4), n], [reals("w0", W), scalar("z0", 0, "f32")],
-     lambda a, count: (a @ np.linalg.matrix_power(W, count), softmax(a @ np.linalg.matrix_power(W, count)) if count else a),
-     [[rows(3, 4), 0], [rows(2, 4), 2]], outputs=("y", "z"))
-# One element keeps its value where its rank changes; then a run without a step has no result of that rank.
-case("loop_one", [node("Loop", "n,,s0,x", "s,y", body=body([node("Add", "s,one", "s1"), node("Mul", "h,s1", "h1"), node("Identity", "go", "on")],
-                                                           ("s", "h"), ("on", "s1", "h1")))],
-     [x("N", 4), n], [scalar("s0", 1.0, "f32"), reals("one", [1])], lambda a, count: ([count + 1], a * np.prod(np.arange(2, count + 2))),
-     [[rows(3, 4), 1], [rows(2, 4), 3]], [([rows(3, 4), 0], "the model computed loop_takes_a_step = 0; expected 1 to 1")], outputs=("s", "y"))
+case("loop_in_loop", [
+    node(
+        "Loop", "n,,x", body=body([
+            node(
+                "Loop", "i,,h", "h1", body=body(
+                    [node("MatMul", "g,w", "g1"),
+                     node("Identity", "go", "on")], ("g", ), ("on", "g1"))),
+            node("Identity", "go", "on")
+        ], ("h", ), ("on", "h1")))
+], [x("N", 4), n], [reals("w", W)],
+     lambda a, count: a @ np.linalg.matrix_power(W,
+                                                 count * (count - 1) // 2),
+     [[rows(3, 4), k] for k in (0, 1, 4)])
+case(
+    "loop_swaps", [
+        node(
+            "Loop", "n,,x,v", "y,z", body=body([
+                node("Identity", "b", "b1"),
+                node("Softmax", "a", "a1"),
+                node("Identity", "go", "on")
+            ], ("a", "b"), ("on", "b1", "a1")))
+    ], [x("N", 4), x("M", 4, name="v"), n], [], lambda a, b, count: (a, b)
+    if count == 0 else (b, softmax(a)) if count == 1 else (softmax(a), softmax(b)),
+    [[rows(3, 4), rows(2, 4), k] for k in (0, 1, 2)], outputs=("y", "z"))
+# A state that each step returns as it is, one that none reads, and one that none reads and whose
+# rank changes.
+stated = body([
+    node("MatMul", "h,w", "h1"),
+    node("Identity", "w", "w1"),
+    node("Softmax", "h1", "z1"),
+    node("ReduceMax", "h1", "u1", keepdims=0),
+    node("Identity", "go", "on")
+], ("h", "w", "z", "u"), ("on", "h1", "w1", "z1", "u1"))
+case(
+    "loop_states", [node("Loop", "n,,x,w0,z0,z0", "y,v,z,", body=stated)], [x("N", 4), n],
+    [reals("w0", W), scalar("z0", 0, "f32")], lambda a, count:
+    (a @ np.linalg.matrix_power(W, count), W, softmax(a @ np.linalg.matrix_power(W, count))),
+    [[rows(3, 4), 1], [rows(2, 4), 3]],
+    [([rows(3, 4), 0], "the model computed loop_takes_a_step = 0; expected 1 to 1")],
+    outputs=("y", "v", "z"), devices=BOTH)
+case(
+    "loop_written", [node("Loop", "n,,x,w0,x,z0", "y,,z", body=stated)], [x("N", 4), n],
+    [reals("w0", W), scalar("z0", 0, "f32")], lambda a, count:
+    (a @ np.linalg.matrix_power(W, count), softmax(a @ np.linalg.matrix_power(W, count))
+     if count else a), [[rows(3, 4), 0], [rows(2, 4), 2]], outputs=("y", "z"))
+# One element keeps its value where its rank changes; then a run without a step has no result of
+# that rank.
+case("loop_one", [
+    node(
+        "Loop", "n,,s0,x", "s,y", body=body(
+            [node("Add", "s,one", "s1"),
+             node("Mul", "h,s1", "h1"),
+             node("Identity", "go", "on")], ("s", "h"), ("on", "s1", "h1")))
+], [x("N", 4), n], [scalar("s0", 1.0, "f32"), reals("one", [1])], lambda a, count:
+     ([count + 1], a * np.prod(np.arange(2, count + 2))), [[rows(3, 4), 1], [rows(2, 4), 3]],
+     [([rows(3, 4), 0], "the model computed loop_takes_a_step = 0; expected 1 to 1")],
+     outputs=("s", "y"))
 
-# --- Scan -------------------------------------------------------------------------------------------------------------------------------
+# --- Scan
+# --------------------------------------------------------------------------------------------------
 
 
 def summed(state, v, backwards=False, lastFirst=False):
@@ -161,22 +274,32 @@ def summed(state, v, backwards=False, lastFirst=False):
     return state, np.stack(out) if out else np.zeros((0, *state.shape))
 
 
-scan = ("graph", graph([node("Add", "s,e", "s1"), node("Tanh", "s1", "o")], loose("s", "e"), ("s1", "o")))
+scan = ("graph",
+        graph([node("Add", "s,e", "s1"), node("Tanh", "s1", "o")], loose("s", "e"), ("s1", "o")))
 for name, more, arrange, order in (
         ("forwards", {}, lambda v: v, lambda y: y),
         ("backwards", {"scan_input_directions": [1]}, lambda v: v[::-1], lambda y: y),
         ("last_first", {"scan_output_directions": [1]}, lambda v: v, lambda y: y[::-1]),
         ("axes", {"scan_input_axes": [1], "scan_output_axes": [-1]}, lambda v: v.T, lambda y: y.T)):
     turned = name == "axes"
-    case("scan_" + name, [node("Scan", "s0,x", "s,y", body=scan, num_scan_inputs=1, **more)], [x(3, name="s0"), x(*((3, "T") if turned else ("T", 3)))], [],
+    case("scan_" + name, [node("Scan", "s0,x", "s,y", body=scan, num_scan_inputs=1, **more)],
+         [x(3, name="s0"), x(*((3, "T") if turned else ("T", 3)))], [],
          lambda s, v, a=arrange, o=order: (lambda end, all: (end, o(all)))(*summed(s, a(v))),
          [[rows(3), rows(*((3, t) if turned else (t, 3)))] for t in (1, 5)], outputs=("s", "y"))
-case("scan_two", [node("Scan", "s0,x,v", "s,y", num_scan_inputs=2,
-                       body=("graph", graph([node("Mul", "e,f", "p"), node("Add", "s,p", "s1"), node("Exp", "s1", "o")], loose("s", "e", "f"), ("s1", "o"))))],
-     [x(3, name="s0"), x("T", 3), x("U", 3, name="v")], [], lambda s, a, b: (s + (a * b).sum(0), np.exp(s + (a * b).cumsum(0))),
-     [[rows(3), rows(t, 3), rows(t, 3)] for t in (1, 4)], [([rows(3), rows(2, 3), rows(3, 3)], "expected")], outputs=("s", "y"))
+case("scan_two", [
+    node(
+        "Scan", "s0,x,v", "s,y", num_scan_inputs=2,
+        body=("graph",
+              graph([node("Mul", "e,f", "p"),
+                     node("Add", "s,p", "s1"),
+                     node("Exp", "s1", "o")], loose("s", "e", "f"), ("s1", "o"))))
+], [x(3, name="s0"), x("T", 3), x("U", 3, name="v")], [], lambda s, a, b:
+     (s + (a * b).sum(0), np.exp(s + (a * b).cumsum(0))),
+     [[rows(3), rows(t, 3), rows(t, 3)]
+      for t in (1, 4)], [([rows(3), rows(2, 3), rows(3, 3)], "expected")], outputs=("s", "y"))
 
-# --- Sizes ------------------------------------------------------------------------------------------------------------------------------
+# --- Sizes
+# --------------------------------------------------------------------------------------------------
 
 
 def resized(v, s):
@@ -184,7 +307,8 @@ def resized(v, s):
         at = np.linspace(0, v.shape[axis] - 1, size)
         low = np.floor(at).astype(int)
         part = (at - low).reshape([-1 if k == axis else 1 for k in range(4)])
-        v = v.take(low, axis) * (1 - part) + v.take(np.minimum(low + 1, v.shape[axis] - 1), axis) * part
+        v = v.take(low, axis) * (1 - part) + v.take(np.minimum(low + 1, v.shape[axis] - 1),
+                                                    axis) * part
     return np.maximum(v, 0)
 
 
@@ -196,120 +320,246 @@ def reshaped(a, s, allowsZero=False):
 s2 = x(2, dtype="i64", name="s")
 case("reshape", [node("Reshape", "x,s", "z"), node("Relu", "z")], [x("N", 6), s2], [], reshaped,
      [[rows(4, 6), s] for s in ([3, 8], [-1, 12], [2, -1], [0, 6], [24, 1], [0, -1])],
-     [([rows(4, 6), [5, 5]], "to be equal"), ([rows(4, 6), [5, -1]], "to be equal"), ([rows(4, 6), [-2, 12]], "expected -1 to")], devices=BOTH, options=validated)
-case("reshape_zero", [node("Reshape", "x,s", "z", allowzero=1), node("Relu", "z")], [x("N", 6), s2], [],
-     lambda a, s: reshaped(a, s, True), [[rows(2, 6), [3, 4]]], [([rows(2, 6), [0, 9]], "to be equal")])
+     [([rows(4, 6), [5, 5]], "to be equal"), ([rows(4, 6), [5, -1]], "to be equal"),
+      ([rows(4, 6), [-2, 12]], "expected -1 to")], devices=BOTH, options=validated)
+case("reshape_zero", [node("Reshape", "x,s", "z", allowzero=1),
+                      node("Relu", "z")], [x("N", 6), s2], [], lambda a, s: reshaped(a, s, True),
+     [[rows(2, 6), [3, 4]]], [([rows(2, 6), [0, 9]], "to be equal")])
 # 0 and -1 beside sizes that the model computes.
-case("reshape_mixed", [node("Div", "n,two", "h"), node("Concat", "zero,minus,h,two", "s", axis=0), node("Reshape", "x,s", "z"), node("Relu", "z")],
-     [x("B", "T", "C"), x(1, dtype="i64", name="n")], [ints("two", 2), ints("zero", 0), ints("minus", -1)],
-     lambda a, k: np.maximum(a.reshape(a.shape[0], -1, k[0] // 2, 2), 0), [[rows(2, 3, 4), [4]], [rows(2, 3, 4), [12]]],
-     [([rows(2, 3, 4), [10]], "to be equal")])
+case("reshape_mixed", [
+    node("Div", "n,two", "h"),
+    node("Concat", "zero,minus,h,two", "s", axis=0),
+    node("Reshape", "x,s", "z"),
+    node("Relu", "z")
+], [x("B", "T", "C"), x(1, dtype="i64", name="n")],
+     [ints("two", 2), ints("zero", 0), ints("minus", -1)],
+     lambda a, k: np.maximum(a.reshape(a.shape[0], -1, k[0] // 2, 2), 0),
+     [[rows(2, 3, 4), [4]], [rows(2, 3, 4), [12]]], [([rows(2, 3, 4), [10]], "to be equal")])
 case("expand", [node("Expand", "x,s", "z"), node("Relu", "z")], [x("N", 1), s2], [],
-     lambda a, s: np.maximum(a + np.zeros(s, f32), 0), [[rows(3, 1), [3, 5]], [rows(3, 1), [1, 2]], [rows(1, 1), [4, 1]], [rows(1, 1), [4, 0]]],
+     lambda a, s: np.maximum(a + np.zeros(s, f32), 0),
+     [[rows(3, 1), [3, 5]], [rows(3, 1), [1, 2]], [rows(1, 1), [4, 1]], [rows(1, 1), [4, 0]]],
      [([rows(3, 1), [2, 5]], "to be equal"), ([rows(3, 1), [3, -1]], "expected 0 to")])
-case("tile", [node("Tile", "x,s", "z"), node("Relu", "z")], [x("N", 3), s2], [], lambda a, s: np.maximum(np.tile(a, s), 0),
-     [[rows(2, 3), [2, 3]], [rows(2, 3), [1, 1]], [rows(2, 3), [0, 2]]], [([rows(2, 3), [-1, 1]], "expected 0 to")])
+case("tile", [node("Tile", "x,s", "z"), node("Relu", "z")], [x("N", 3), s2], [],
+     lambda a, s: np.maximum(np.tile(a, s), 0),
+     [[rows(2, 3), [2, 3]], [rows(2, 3), [1, 1]], [rows(2, 3), [0, 2]]],
+     [([rows(2, 3), [-1, 1]], "expected 0 to")])
 for mode in ("constant", "edge", "reflect", "wrap"):
-    case(f"pad_{mode}", [node("Pad", "x,p", "z", mode=mode), node("Relu", "z")], [x("N", 6), x(4, dtype="i64", name="p")], [],
-         lambda a, p, m=mode: np.maximum(np.pad(a, ((p[0], p[2]), (p[1], p[3])), mode=m), 0), [[rows(4, 6), [1, 0, 2, 3]], [rows(4, 6), [0, 0, 0, 0]]])
-case("pad_negative", [node("Pad", "x,p", "z"), node("Relu", "z")], [x("N", 6), x(4, dtype="i64", name="p")], [],
-     lambda a, p: np.maximum(np.pad(a[:, -p[1]:], ((p[0], p[2]), (0, p[3]))), 0), [[rows(4, 6), [1, -2, 0, 3]]])
-case("slice", [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")], [x("N", 4), x(1, dtype="i64", name="a"), x(1, dtype="i64", name="b")],
-     [ints("axes", 0), reals("w", W)], lambda v, a, b: v[a[0]:b[0]] @ W,
-     [[rows(9, 4), [a], [b]] for a, b in ((0, 4), (2, 100), (-3, 2**40), (5, 3), (-100, -1), (1, 2))], devices=BOTH)
-case("slice_table", [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")], [x(9, 4), x(1, dtype="i64", name="a"), x(1, dtype="i64", name="b")],
-     [ints("axes", 0), reals("w", W)], lambda v, a, b: v[a[0]:b[0]] @ W, [[rows(9, 4), [a], [b]] for a, b in ((0, 9), (0, 100), (-3, 10), (3, -2), (5, 2))])
-case("slice_first", [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")], [x(9, 4), x(1, dtype="i64", name="b")],
-     [ints("a", 0), ints("axes", 0), reals("w", W)], lambda v, b: v[:b[0]] @ W, [[rows(9, 4), [b]] for b in (9, 0, 100, -2)])
-case("slice_back", [node("Slice", "x,a,b,axes,minus", "z"), node("Relu", "z")], [x("N", 4), x(1, dtype="i64", name="a"), x(1, dtype="i64", name="b")],
-     [ints("axes", 0), ints("minus", -2)], lambda v, a, b: np.maximum(v[a[0]:b[0]:-2], 0), [[rows(9, 4), [a], [b]] for a, b in ((8, 1), (-1, 3), (2, 5))])
-case("split", [node("Split", "x,s", "a,b", axis=0), node("MatMul", "a,w", "y"), node("Relu", "b", "z")], [x("N", 4), s2], [reals("w", W)],
-     lambda v, s: (v[:s[0]] @ W, np.maximum(v[s[0]:], 0)), [[rows(9, 4), [k, 9 - k]] for k in (0, 4, 9)],
-     [([rows(9, 4), [4, 4]], "to be equal"), ([rows(9, 4), [-1, 10]], "expected 0 to")], outputs=("y", "z"))
-case("range", [node("Range", "a,b,d", "r"), node("Cast", "r", "y", to=1)], [x(dtype="i64", name=k) for k in "abd"], [], np.arange,
+    case(f"pad_{mode}",
+         [node("Pad", "x,p", "z", mode=mode), node("Relu", "z")],
+         [x("N", 6), x(4, dtype="i64", name="p")], [],
+         lambda a, p, m=mode: np.maximum(np.pad(a, (
+             (p[0], p[2]),
+             (p[1], p[3])), mode=m), 0), [[rows(4, 6), [1, 0, 2, 3]], [rows(4, 6), [0, 0, 0, 0]]])
+case("pad_negative", [node("Pad", "x,p", "z"), node("Relu", "z")],
+     [x("N", 6), x(4, dtype="i64", name="p")], [],
+     lambda a, p: np.maximum(np.pad(a[:, -p[1]:], ((p[0], p[2]),
+                                                   (0, p[3]))), 0), [[rows(4, 6), [1, -2, 0, 3]]])
+case("slice",
+     [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")],
+     [x("N", 4), x(1, dtype="i64", name="a"),
+      x(1, dtype="i64", name="b")], [ints("axes", 0), reals("w", W)],
+     lambda v, a, b: v[a[0]:b[0]] @ W,
+     [[rows(9, 4), [a], [b]]
+      for a, b in ((0, 4), (2, 100), (-3, 2**40), (5, 3), (-100, -1), (1, 2))], devices=BOTH)
+case("slice_table",
+     [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")],
+     [x(9, 4), x(1, dtype="i64", name="a"),
+      x(1, dtype="i64", name="b")], [ints("axes", 0), reals("w", W)],
+     lambda v, a, b: v[a[0]:b[0]] @ W, [[rows(9, 4), [a], [b]]
+                                        for a, b in ((0, 9), (0, 100), (-3, 10), (3, -2), (5, 2))])
+case("slice_first",
+     [node("Slice", "x,a,b,axes", "z"), node("MatMul", "z,w")],
+     [x(9, 4), x(1, dtype="i64", name="b")],
+     [ints("a", 0), ints("axes", 0), reals("w", W)], lambda v, b: v[:b[0]] @ W,
+     [[rows(9, 4), [b]] for b in (9, 0, 100, -2)])
+case("slice_back", [node("Slice", "x,a,b,axes,minus", "z"),
+                    node("Relu", "z")],
+     [x("N", 4), x(1, dtype="i64", name="a"),
+      x(1, dtype="i64", name="b")], [ints("axes", 0), ints("minus", -2)],
+     lambda v, a, b: np.maximum(v[a[0]:b[0]:-2], 0), [[rows(9, 4), [a], [b]]
+                                                      for a, b in ((8, 1), (-1, 3), (2, 5))])
+case("split",
+     [node("Split", "x,s", "a,b", axis=0),
+      node("MatMul", "a,w", "y"),
+      node("Relu", "b", "z")], [x("N", 4), s2], [reals("w", W)], lambda v, s:
+     (v[:s[0]] @ W, np.maximum(v[s[0]:], 0)), [[rows(9, 4), [k, 9 - k]] for k in (0, 4, 9)],
+     [([rows(9, 4), [4, 4]], "to be equal"),
+      ([rows(9, 4), [-1, 10]], "expected 0 to")], outputs=("y", "z"))
+case("range",
+     [node("Range", "a,b,d", "r"), node("Cast", "r", "y", to=1)],
+     [x(dtype="i64", name=k) for k in "abd"], [], np.arange,
      [[0, 5, 1], [3, 11, 3], [5, -4, -2], [5, 5, 1], [5, 3, 1], [-3, 4, 2]], devices=BOTH)
-case("range_real", [node("Range", "a,b,d", "r"), node("Neg", "r")], [x(name=k) for k in "abd"], [], lambda a, b, d: -np.arange(a, b, d),
-     [[0, 2, 0.5], [1, 4, 1.25], [2, 1, -0.25], [1, 0, 1]])
-case("range_large", [node("Range", "zero,n,one", "r"), node("Cast", "r", "y", to=1)], [n], [scalar("zero", 0), scalar("one", 1)], np.arange, [[7]],
-     [([2**40], "expected 0 to")])
-case("fill", [node("ConstantOfShape", "s", "z"), node("Exp", "z")], [s2], [], lambda s: np.ones(s), [[[2, 3]], [[0, 3]]],
-     [([[2, -3]], "expected 0 to"), ([[2**40, 3]], "expected 0 to")])
-case("resize", [node("Concat", "ones,s", "all", axis=0), node("Resize", "x,,,all", "z", mode="linear", coordinate_transformation_mode="align_corners"), node("Relu", "z")],
-     [x(1, 1, "H", 6), s2], [ints("ones", 1, 1)], resized, [[rows(1, 1, 4, 6), [8, 6]], [rows(1, 1, 4, 6), [2, 9]]])
+case("range_real", [node("Range", "a,b,d", "r"), node("Neg", "r")], [x(name=k) for k in "abd"], [],
+     lambda a, b, d: -np.arange(a, b, d), [[0, 2, 0.5], [1, 4, 1.25], [2, 1, -0.25], [1, 0, 1]])
+case("range_large", [node("Range", "zero,n,one", "r"),
+                     node("Cast", "r", "y", to=1)], [n],
+     [scalar("zero", 0), scalar("one", 1)], np.arange, [[7]], [([2**40], "expected 0 to")])
+case("fill",
+     [node("ConstantOfShape", "s", "z"), node("Exp", "z")], [s2], [], lambda s: np.ones(s),
+     [[[2, 3]], [[0, 3]]], [([[2, -3]], "expected 0 to"), ([[2**40, 3]], "expected 0 to")])
+case("resize", [
+    node("Concat", "ones,s", "all", axis=0),
+    node("Resize", "x,,,all", "z", mode="linear", coordinate_transformation_mode="align_corners"),
+    node("Relu", "z")
+], [x(1, 1, "H", 6), s2], [ints("ones", 1, 1)], resized,
+     [[rows(1, 1, 4, 6), [8, 6]], [rows(1, 1, 4, 6), [2, 9]]])
 # A size that is computed, and one that a test of the data chooses.
-case("computed_size", [node("ReduceMax", "i", "m", keepdims=1), node("Add", "m,one", "k"), node("Slice", "x,zero,k,zero", "z"), node("MatMul", "z,w")],
-     [x("N", 4), x("M", dtype="i64", name="i")], [ints("one", 1), ints("zero", 0), reals("w", W)], lambda v, i: v[:i.max() + 1] @ W,
+case("computed_size", [
+    node("ReduceMax", "i", "m", keepdims=1),
+    node("Add", "m,one", "k"),
+    node("Slice", "x,zero,k,zero", "z"),
+    node("MatMul", "z,w")
+], [x("N", 4), x("M", dtype="i64", name="i")],
+     [ints("one", 1), ints("zero", 0), reals("w", W)], lambda v, i: v[:i.max() + 1] @ W,
      [[rows(9, 4), [0, 5, 2]], [rows(9, 4), [3]], [rows(9, 4), [77]]])
-case("size_of_branch", [node("If", "c", "z", then_branch=branch([node("Reshape", "x,s", "a"), node("Shape", "a", "as"), node("ConstantOfShape", "as", "ao"),
-                                                                 node("Add", "a,ao", "a1")], ("a1",)),
-                             else_branch=branch([node("Softmax", "x", "b")], ("b",))), node("ReduceMax", "z", axes=[1], keepdims=0)],
-     [x("N", 6), s2, c], [], lambda a, s, taken: (a.reshape(s) if taken else softmax(a)).max(1), [[rows(4, 6), [3, 8], True], [rows(4, 6), [3, 8], False]])
+case("size_of_branch", [
+    node(
+        "If", "c", "z", then_branch=branch([
+            node("Reshape", "x,s", "a"),
+            node("Shape", "a", "as"),
+            node("ConstantOfShape", "as", "ao"),
+            node("Add", "a,ao", "a1")
+        ], ("a1", )), else_branch=branch([node("Softmax", "x", "b")], ("b", ))),
+    node("ReduceMax", "z", axes=[1], keepdims=0)
+], [x("N", 6), s2, c], [], lambda a, s, taken: (a.reshape(s) if taken else softmax(a)).max(1),
+     [[rows(4, 6), [3, 8], True], [rows(4, 6), [3, 8], False]])
 
-# --- Counts, and ops that need them before they run --------------------------------------------------------------------------------------
+# --- Counts, and ops that need them before they run
+# --------------------------------------------------------------------------------------
 
 
 def kept(v):
     return v[v > 0]
 
 
-found = [node("Greater", "x,o", "m"), node("NonZero", "m", "nz"), node("Transpose", "nz", "t", perm=[1, 0]), node("GatherND", "x,t", "v")]
+found = [
+    node("Greater", "x,o", "m"),
+    node("NonZero", "m", "nz"),
+    node("Transpose", "nz", "t", perm=[1, 0]),
+    node("GatherND", "x,t", "v")
+]
 o = scalar("o", 0.0, "f32")
 mixed = [[rows(n, 6)] for n in (1, 3, 8)] + [[-np.ones((2, 6))]]
-case("found_tile", [*found, node("Tile", "v,three")], [x("N", 6)], [o, ints("three", 3)], lambda v: np.tile(kept(v), 3), mixed, devices=BOTH)
-case("found_matmul", [*found, node("Unsqueeze", "v,last", "a"), node("Transpose", "a", "b", perm=[1, 0]), node("MatMul", "b,a")], [x("N", 6)],
-     [o, ints("last", 1)], lambda v: np.array([[(kept(v)**2).sum()]]), mixed)
-case("found_split", [*found, node("Shape", "v", "count"), node("Div", "count,two", "h"), node("Sub", "count,h", "r"), node("Concat", "h,r", "parts", axis=0),
-                     node("Split", "v,parts", "a,b"), node("Relu", "a", "y"), node("Exp", "b", "z")], [x("N", 6)], [o, ints("two", 2)],
-     lambda v: (kept(v)[:len(kept(v)) // 2], np.exp(kept(v)[len(kept(v)) // 2:])), mixed, outputs=("y", "z"))
-case("found_last", [*found, node("Slice", "v,minus,most,zero", "l"), node("Exp", "l")], [x("N", 6)], [o, ints("minus", -3), ints("most", 2**62), ints("zero", 0)],
-     lambda v: np.exp(kept(v)[-3:]), mixed)
-case("found_reversed", [*found, node("Slice", "v,minus,least,zero,minus", "l"), node("Exp", "l")], [x("N", 6)],
-     [o, ints("minus", -1), ints("least", -2**62), ints("zero", 0)], lambda v: np.exp(kept(v)[::-1]), mixed)
-case("found_in_branch", [node("If", "c", then_branch=branch([*found, node("Exp", "v", "a")], ("a",)), else_branch=branch([node("Flatten", "x", "f", axis=0),
-                                                                                                                         node("Squeeze", "f,zero", "b")], ("b",)))],
-     [x("N", 6), c], [o, ints("zero", 0)], lambda v, taken: np.exp(kept(v)) if taken else v.ravel(), [[*given, t] for given in mixed for t in (True, False)])
-case("found_in_loop", [node("Loop", "n,,x", body=body([node("Greater", "h,o", "m"), node("NonZero", "m", "nz"), node("Gather", "nz,zero", "at"), node("Gather", "h,at", "v"),
-                                                       node("Sub", "v,half", "h1"), node("Identity", "go", "on")], ("h",), ("on", "h1")))],
-     [x("N"), n], [o, scalar("zero", 0), scalar("half", 0.5, "f32")],
-     lambda v, count: (lambda h: [h := kept(h) - f32(0.5) for _ in range(count)] and h)(v) if count else v, [[np.arange(-2, 5), k] for k in (0, 1, 3, 9)])
+case("found_tile", [*found, node("Tile", "v,three")], [x("N", 6)], [o, ints("three", 3)],
+     lambda v: np.tile(kept(v), 3), mixed, devices=BOTH)
+case("found_matmul", [
+    *found,
+    node("Unsqueeze", "v,last", "a"),
+    node("Transpose", "a", "b", perm=[1, 0]),
+    node("MatMul", "b,a")
+], [x("N", 6)], [o, ints("last", 1)], lambda v: np.array([[(kept(v)**2).sum()]]), mixed)
+case("found_split", [
+    *found,
+    node("Shape", "v", "count"),
+    node("Div", "count,two", "h"),
+    node("Sub", "count,h", "r"),
+    node("Concat", "h,r", "parts", axis=0),
+    node("Split", "v,parts", "a,b"),
+    node("Relu", "a", "y"),
+    node("Exp", "b", "z")
+], [x("N", 6)], [o, ints("two", 2)], lambda v:
+     (kept(v)[:len(kept(v)) // 2], np.exp(kept(v)[len(kept(v)) // 2:])), mixed, outputs=("y", "z"))
+case("found_last", [*found, node("Slice", "v,minus,most,zero", "l"),
+                    node("Exp", "l")], [x("N", 6)],
+     [o, ints("minus", -3), ints("most", 2**62),
+      ints("zero", 0)], lambda v: np.exp(kept(v)[-3:]), mixed)
+case("found_reversed",
+     [*found, node("Slice", "v,minus,least,zero,minus", "l"),
+      node("Exp", "l")], [x("N", 6)],
+     [o, ints("minus", -1), ints("least", -2**62),
+      ints("zero", 0)], lambda v: np.exp(kept(v)[::-1]), mixed)
+case("found_in_branch", [
+    node(
+        "If", "c", then_branch=branch([*found, node("Exp", "v", "a")], ("a", )), else_branch=branch(
+            [node("Flatten", "x", "f", axis=0),
+             node("Squeeze", "f,zero", "b")], ("b", )))
+], [x("N", 6), c], [o, ints("zero", 0)], lambda v, taken: np.exp(kept(v))
+     if taken else v.ravel(), [[*given, t] for given in mixed for t in (True, False)])
+case(
+    "found_in_loop", [
+        node(
+            "Loop", "n,,x", body=body([
+                node("Greater", "h,o", "m"),
+                node("NonZero", "m", "nz"),
+                node("Gather", "nz,zero", "at"),
+                node("Gather", "h,at", "v"),
+                node("Sub", "v,half", "h1"),
+                node("Identity", "go", "on")
+            ], ("h", ), ("on", "h1")))
+    ], [x("N"), n], [o, scalar("zero", 0), scalar("half", 0.5, "f32")], lambda v, count:
+    (lambda h: [h := kept(h) - f32(0.5) for _ in range(count)] and h)(v)
+    if count else v, [[np.arange(-2, 5), k] for k in (0, 1, 3, 9)])
 
-# --- Sequences and optionals -------------------------------------------------------------------------------------------------------------
+# --- Sequences and optionals
+# --------------------------------------------------------------------------------------------------
 
 a2, b2, c2 = rows(2, 4), rows(3, 4), rows(1, 4)
 three = [x("N", 4, name="a"), x("M", 4, name="b"), x("K", 4, name="d")]
 listed = node("SequenceConstruct", "a,b,d", "q")
 at = x(dtype="i64", name="at")
-for name, build, edit in (
-        ("insert", [listed, node("SequenceInsert", "q,e,at", "r")], lambda q, e, k: q.insert(k if k >= 0 else len(q) + k, e)),
-        ("erase", [listed, node("SequenceErase", "q,at", "r")], lambda q, e, k: q.pop(k)),
-        ("append", [listed, node("SequenceErase", "q,at", "p"), node("SequenceInsert", "p,e", "r")], lambda q, e, k: (q.pop(k), q.append(e)))):
+for name, build, edit in (("insert", [listed, node("SequenceInsert", "q,e,at", "r")],
+                           lambda q, e, k: q.insert(k if k >= 0 else len(q) + k, e)),
+                          ("erase", [listed, node("SequenceErase", "q,at",
+                                                  "r")], lambda q, e, k: q.pop(k)), ("append", [
+                                                      listed,
+                                                      node("SequenceErase", "q,at", "p"),
+                                                      node("SequenceInsert", "p,e", "r")
+                                                  ], lambda q, e, k: (q.pop(k), q.append(e)))):
     def edited(a, b, d, k, edit=edit):
         q = [a, b, d]
         edit(q, np.exp(a), k)
         return np.concatenate(q), len(q)
 
     for k in (0, 2, -1, -3) + ((3,) if name == "insert" else ()):
-        case(f"sequence_{name}_{k}", [node("Exp", "a", "e"), *build, node("ConcatFromSequence", "r", "y", axis=0), node("SequenceLength", "r", "l")],
-             three, [scalar("at", k)], lambda a, b, d, k=k, edited=edited: edited(a, b, d, k), [[a2, b2, c2]], outputs=("y", "l"))
-    case(f"sequence_{name}", [node("Exp", "a", "e"), *build, node("ConcatFromSequence", "r", "y", axis=0), node("SequenceLength", "r", "l")], [*three, at], [],
-         edited, [[a2, b2, c2, k] for k in (0, 2, -1, -3) + ((3,) if name == "insert" else ())], outputs=("y", "l"), devices=BOTH if name == "insert" else ("cpu",))
-case("sequence_at", [listed, node("SequenceAt", "q,at", "r"), node("MatMul", "r,w")], [*three, at], [reals("w", W)], lambda *v: v[v[3]] @ W if v[3] >= 0 else v[:3][v[3]] @ W,
-     [[a2, b2, c2, k] for k in (0, 1, 2, -1, -3)], [([a2, b2, c2, 3], "takes size2 + 1 of dim 0"), ([a2, b2, c2, -4], "size2 = -1; expected 0 to")])
-case("sequence_at_known", [listed, node("SequenceAt", "q,at", "r"), node("MatMul", "r,w")], three, [reals("w", W), scalar("at", -2)], lambda a, b, d: b @ W, [[a2, b2, c2]])
+        case(f"sequence_{name}_{k}", [
+            node("Exp", "a", "e"), *build,
+            node("ConcatFromSequence", "r", "y", axis=0),
+            node("SequenceLength", "r", "l")
+        ], three, [scalar("at", k)], lambda a, b, d, k=k, edited=edited: edited(a, b, d, k),
+             [[a2, b2, c2]], outputs=("y", "l"))
+    case(f"sequence_{name}", [
+        node("Exp", "a", "e"), *build,
+        node("ConcatFromSequence", "r", "y", axis=0),
+        node("SequenceLength", "r", "l")
+    ], [*three, at], [], edited,
+         [[a2, b2, c2, k] for k in (0, 2, -1, -3) + ((3, ) if name == "insert" else ())],
+         outputs=("y", "l"), devices=BOTH if name == "insert" else ("cpu", ))
+case("sequence_at", [listed, node("SequenceAt", "q,at", "r"),
+                     node("MatMul", "r,w")], [*three, at], [reals("w", W)], lambda *v: v[v[3]] @ W
+     if v[3] >= 0 else v[:3][v[3]] @ W, [[a2, b2, c2, k] for k in (0, 1, 2, -1, -3)],
+     [([a2, b2, c2, 3], "takes size2 + 1 of dim 0"),
+      ([a2, b2, c2, -4], "size2 = -1; expected 0 to")])
+case("sequence_at_known", [listed, node("SequenceAt", "q,at", "r"),
+                           node("MatMul", "r,w")], three,
+     [reals("w", W), scalar("at", -2)], lambda a, b, d: b @ W, [[a2, b2, c2]])
 same = [x("N", 4, name=k) for k in "abd"]
 for new in (0, 1):
     for axis in (0, 1, -1):
         join = np.stack if new else np.concatenate
-        case(f"sequence_join_{new}_{axis}", [listed, node("ConcatFromSequence", "q", axis=axis, new_axis=new)], same, [],
+        case(f"sequence_join_{new}_{axis}",
+             [listed, node("ConcatFromSequence", "q", axis=axis, new_axis=new)], same, [],
              lambda *v, j=join, k=axis: j(v, k), [[rows(3, 4)] * 3])
         # In a loop the length and the position are data.
-        case(f"loop_join_{new}_{axis}",
-             [node("SequenceEmpty", "", "none"),
-              node("Loop", "n,,none", "q", body=body([node("Cast", "i", "f", to=1), node("Add", "x,f", "e"), node("SequenceInsert", "h,e", "h1"), node("Identity", "go", "on")],
-                                                     (sequence("h"),), ("on", "h1"))),
-              node("ConcatFromSequence", "q", axis=axis, new_axis=new)],
-             [x("N", 4), n], [], lambda v, count, j=join, k=axis: j([v + f32(i) for i in range(count)], k), [[rows(3, 4), k] for k in (1, 4)])
-front = [node("Cast", "i", "f", to=1), node("Mul", "x,f", "e0"), node("Concat", "e0,x", "e", axis=0), node("SequenceInsert", "h,e,at", "h1"), node("Identity", "go", "on")]
+        case(f"loop_join_{new}_{axis}", [
+            node("SequenceEmpty", "", "none"),
+            node(
+                "Loop", "n,,none", "q", body=body([
+                    node("Cast", "i", "f", to=1),
+                    node("Add", "x,f", "e"),
+                    node("SequenceInsert", "h,e", "h1"),
+                    node("Identity", "go", "on")
+                ], (sequence("h"), ), ("on", "h1"))),
+            node("ConcatFromSequence", "q", axis=axis, new_axis=new)
+        ], [x("N", 4), n], [],
+             lambda v, count, j=join, k=axis: j([v + f32(i) for i in range(count)], k),
+             [[rows(3, 4), k] for k in (1, 4)])
+front = [
+    node("Cast", "i", "f", to=1),
+    node("Mul", "x,f", "e0"),
+    node("Concat", "e0,x", "e", axis=0),
+    node("SequenceInsert", "h,e,at", "h1"),
+    node("Identity", "go", "on")
+]
 
 
 def inserted(v, count, k):
@@ -319,10 +569,15 @@ def inserted(v, count, k):
     return np.concatenate(q), len(q), q[k] if k < len(q) else q[-1]
 
 
-case("loop_insert", [node("Neg", "x", "minus"), node("SequenceConstruct", "x,minus", "q0"),
-                     node("Loop", "n,,q0", "q", body=body(front, (sequence("h"),), ("on", "h1"))),
-                     node("ConcatFromSequence", "q", "y", axis=0), node("SequenceLength", "q", "l"), node("SequenceAt", "q,at", "e")],
-     [x("N", 4), n, at], [], inserted, [[rows(2, 4), k, p] for k in (0, 1, 3) for p in (0, 1, -1)], outputs=("y", "l", "e"), devices=BOTH)
+case("loop_insert", [
+    node("Neg", "x", "minus"),
+    node("SequenceConstruct", "x,minus", "q0"),
+    node("Loop", "n,,q0", "q", body=body(front, (sequence("h"), ), ("on", "h1"))),
+    node("ConcatFromSequence", "q", "y", axis=0),
+    node("SequenceLength", "q", "l"),
+    node("SequenceAt", "q,at", "e")
+], [x("N", 4), n, at], [], inserted, [[rows(2, 4), k, p] for k in (0, 1, 3) for p in (0, 1, -1)],
+     outputs=("y", "l", "e"), devices=BOTH)
 
 
 def erased(v, count, k):
@@ -332,76 +587,182 @@ def erased(v, count, k):
     return np.concatenate(q), len(q)
 
 
-case("loop_erase", [node("Exp", "x", "e"), node("Neg", "x", "m"), node("Add", "x,one", "p"), node("SequenceConstruct", "x,e,m,p", "q0"),
-                    node("Loop", "n,,q0", "q", body=body([node("SequenceErase", "h,at", "h1"), node("Identity", "go", "on")], (sequence("h"),), ("on", "h1"))),
-                    node("ConcatFromSequence", "q", "y", axis=0), node("SequenceLength", "q", "l")],
-     [x("N", 4), n, at], [scalar("one", 1.0, "f32")], erased, [[rows(2, 4), k, p] for k in (0, 1, 2) for p in (0, 1, -1)], outputs=("y", "l"))
+case("loop_erase", [
+    node("Exp", "x", "e"),
+    node("Neg", "x", "m"),
+    node("Add", "x,one", "p"),
+    node("SequenceConstruct", "x,e,m,p", "q0"),
+    node(
+        "Loop", "n,,q0", "q", body=body(
+            [node("SequenceErase", "h,at", "h1"),
+             node("Identity", "go", "on")], (sequence("h"), ), ("on", "h1"))),
+    node("ConcatFromSequence", "q", "y", axis=0),
+    node("SequenceLength", "q", "l")
+], [x("N", 4), n, at], [scalar("one", 1.0, "f32")], erased,
+     [[rows(2, 4), k, p] for k in (0, 1, 2) for p in (0, 1, -1)], outputs=("y", "l"))
 # Elements of other sizes along the axis, each step reads the one of its number.
-case("loop_at", [listed, node("SequenceLength", "q", "l"), node("Loop", "l,,none", body=body([node("SequenceAt", "q,i", "e"), node("Softmax", "e", "e1"), node("Concat", "h,e1", "h1", axis=0),
-                                                                                              node("Identity", "go", "on")], ("h",), ("on", "h1")))],
-     three, [reals("none", np.zeros((0, 4)))], lambda *v: softmax(np.concatenate(v)), [[a2, b2, c2]])
-case("split_sequence", [node("SplitToSequence", "x,parts", "q", axis=0), node("SequenceAt", "q,at", "e"), node("Exp", "e"), node("SequenceLength", "q", "l")],
-     [x("N", 4), at], [ints("parts", 2, 3, 1)], lambda v, k: (np.exp(np.split(v, [2, 5])[k]), 3), [[rows(6, 4), k] for k in (0, 1, 2, -1)], outputs=("y", "l"))
+case("loop_at", [
+    listed,
+    node("SequenceLength", "q", "l"),
+    node(
+        "Loop", "l,,none", body=body([
+            node("SequenceAt", "q,i", "e"),
+            node("Softmax", "e", "e1"),
+            node("Concat", "h,e1", "h1", axis=0),
+            node("Identity", "go", "on")
+        ], ("h", ), ("on", "h1")))
+], three, [reals("none", np.zeros((0, 4)))], lambda *v: softmax(np.concatenate(v)), [[a2, b2, c2]])
+case("split_sequence", [
+    node("SplitToSequence", "x,parts", "q", axis=0),
+    node("SequenceAt", "q,at", "e"),
+    node("Exp", "e"),
+    node("SequenceLength", "q", "l")
+], [x("N", 4), at], [ints("parts", 2, 3, 1)], lambda v, k: (np.exp(np.split(v, [2, 5])[k]), 3),
+     [[rows(6, 4), k] for k in (0, 1, 2, -1)], outputs=("y", "l"))
 case("split_even", [node("SplitToSequence", "x,part", "q", axis=0), node("SequenceAt", "q,last")],
      [x(7, 4)], [scalar("part", 3), scalar("last", -1)], lambda v: v[6:], [[rows(7, 4)]])
-case("split_ones", [node("SplitToSequence", "x", "q", axis=0, keepdims=0), node("SequenceLength", "q", "l"), node("SequenceAt", "q,at", "e"), node("Exp", "e")],
-     [x("N", 4), at], [], lambda v, k: (np.exp(v[k]), len(v)), [[rows(t, 4), k] for t in (1, 5) for k in (0, -1)], outputs=("y", "l"))
-case("split_by_data", [node("SplitToSequence", "x,s", "q", axis=0), node("SequenceAt", "q,one", "e"), node("Exp", "e")], [x("N", 4), s2], [scalar("one", 1)],
-     lambda v, s: np.exp(v[s[0]:]), [[rows(6, 4), [k, 6 - k]] for k in (1, 6)])
-case("sequence_if", [node("If", "c", "q", then_branch=branch([node("SequenceConstruct", "x,x", "t")], ("t",)), else_branch=branch([node("SequenceConstruct", "x", "e")], ("e",))),
-                     node("ConcatFromSequence", "q", axis=0)], [x("N", 4), c], [], lambda v, taken: np.concatenate([v, v]) if taken else v,
-     [[rows(3, 4), t] for t in (True, False)])
-case("sequence_map", [node("SequenceConstruct", "a,b", "q"), node("SequenceMap", "q,d", "r", body=("graph", graph([node("Mul", "e,f", "g")], loose("e", "f"), ("g",)))),
-                      node("ConcatFromSequence", "r", axis=0)], [x("N", 4, name="a"), x("M", 4, name="b"), x(1, 4, name="d")], [],
-     lambda a, b, d: np.concatenate([a, b]) * d, [[a2, b2, c2]])
+case("split_ones", [
+    node("SplitToSequence", "x", "q", axis=0, keepdims=0),
+    node("SequenceLength", "q", "l"),
+    node("SequenceAt", "q,at", "e"),
+    node("Exp", "e")
+], [x("N", 4), at], [], lambda v, k: (np.exp(v[k]), len(v)),
+     [[rows(t, 4), k] for t in (1, 5) for k in (0, -1)], outputs=("y", "l"))
+case("split_by_data", [
+    node("SplitToSequence", "x,s", "q", axis=0),
+    node("SequenceAt", "q,one", "e"),
+    node("Exp", "e")
+], [x("N", 4), s2], [scalar("one", 1)], lambda v, s: np.exp(v[s[0]:]),
+     [[rows(6, 4), [k, 6 - k]] for k in (1, 6)])
+case("sequence_if", [
+    node("If", "c", "q", then_branch=branch([node("SequenceConstruct", "x,x", "t")], ("t", )),
+         else_branch=branch([node("SequenceConstruct", "x", "e")], ("e", ))),
+    node("ConcatFromSequence", "q", axis=0)
+], [x("N", 4), c], [], lambda v, taken: np.concatenate([v, v])
+     if taken else v, [[rows(3, 4), t] for t in (True, False)])
+case("sequence_map", [
+    node("SequenceConstruct", "a,b", "q"),
+    node("SequenceMap", "q,d", "r",
+         body=("graph", graph([node("Mul", "e,f", "g")], loose("e", "f"), ("g", )))),
+    node("ConcatFromSequence", "r", axis=0)
+], [x("N", 4, name="a"), x("M", 4, name="b"),
+    x(1, 4, name="d")], [], lambda a, b, d: np.concatenate([a, b]) * d, [[a2, b2, c2]])
 # Over a sequence whose length the model computes, the body is that of a loop.
 ones = node("SplitToSequence", "x", "q", axis=0, keepdims=1)
 
 
 def mapped(inputs, names, nodes, results=("g",), outputs="r"):
-    return node("SequenceMap", inputs, outputs, body=("graph", graph(nodes, loose(*names), results)))
+    return node("SequenceMap", inputs, outputs, body=("graph", graph(nodes, loose(*names),
+                                                                     results)))
 
 
-case("map_length", [ones, mapped("q,d", "ef", [node("Mul", "e,f", "h"), node("MatMul", "h,w", "g")]), node("ConcatFromSequence", "r", axis=0),
-                    node("SequenceLength", "r", "l")], [x("N", 4), x(1, 4, name="d")], [reals("w", W)],
-     lambda v, d: ((v * d) @ W, len(v)), [[rows(t, 4), rows(1, 4)] for t in (1, 5, 70)], outputs=("y", "l"), devices=BOTH, options=validated)
+case("map_length", [
+    ones,
+    mapped("q,d", "ef",
+           [node("Mul", "e,f", "h"), node("MatMul", "h,w", "g")]),
+    node("ConcatFromSequence", "r", axis=0),
+    node("SequenceLength", "r", "l")
+], [x("N", 4), x(1, 4, name="d")], [reals("w", W)], lambda v, d: (
+    (v * d) @ W, len(v)), [[rows(t, 4), rows(1, 4)] for t in (1, 5, 70)], outputs=("y", "l"),
+     devices=BOTH, options=validated)
 # Elements of sizes that the data say, of another rank and dtype; two results.
-case("map_sizes", [node("SequenceEmpty", "", "none"),
-                   node("Loop", "n,,none", "q", body=body([node("Reshape", "i,one", "i1"), node("Slice", "x,from,i1", "e"), node("SequenceInsert", "h,e", "h1"), node("Identity", "go", "on")],
-                                                          (sequence("h"),), ("on", "h1"))),
-                   mapped("q", "e", [node("NonZero", "e", "z"), node("Concat", "e,e", "g", axis=0)], ("z", "g"), "r,s"),
-                   node("ConcatFromSequence", "r", axis=1), node("ConcatFromSequence", "s", "s1", axis=0), node("SequenceLength", "s", "l")],
-     [x("N", 4), n], [ints("from", 0), ints("one", 1)],
-     lambda v, count: (np.concatenate([np.nonzero(v[:i]) for i in range(count)], 1), np.concatenate([np.tile(v[:i], (2, 1)) for i in range(count)]), count),
-     [[rows(5, 4), k] for k in (1, 2, 5)], outputs=("y", "s1", "l"), devices=BOTH)
-# Two sequences, one of them listed or both of a computed length. A run in which their lengths differ is refused.
-case("map_listed", [ones, node("Neg", "d", "m"), node("SequenceConstruct", "d,m", "p"), mapped("q,p", "ef", [node("Add", "e,f", "g")]),
-                    node("ConcatFromSequence", "r", axis=0)], [x("N", 4), x(1, 4, name="d")], [],
-     lambda v, d: np.concatenate([v[:1] + d, v[1:] - d]), [[rows(2, 4), rows(1, 4)]], [([rows(3, 4), rows(1, 4)], "expected 2, got 3")])
-case("map_two", [ones, node("SplitToSequence", "d", "p", axis=0), mapped("q,p", "ef", [node("Add", "e,f", "g")]), node("ConcatFromSequence", "r", axis=0)],
-     [x("N", 4), x("M", 4, name="d")], [], lambda v, d: v + d, [[rows(t, 4), rows(t, 4)] for t in (1, 3)], [([rows(3, 4), rows(2, 4)], "expected 3, got 2")])
-repeated = [node("SequenceEmpty", "", "none"), *(node("Loop", f"{count},,none", q, body=body([node("SequenceInsert", "h,x", "h1"), node("Identity", "go", "on")],
-                                                                                      (sequence("h"),), ("on", "h1"))) for count, q in (("n", "q"), ("m", "p")))]
-case("map_counts", [*repeated, mapped("q,p", "ef", [node("Add", "e,f", "g")]), node("ConcatFromSequence", "r", axis=0)],
-     [x("N", 4), n, x(dtype="i64", name="m")], [], lambda v, count, _: np.concatenate([v + v] * count), [[rows(2, 4), 3, 3]],
+case(
+    "map_sizes", [
+        node("SequenceEmpty", "", "none"),
+        node(
+            "Loop", "n,,none", "q", body=body([
+                node("Reshape", "i,one", "i1"),
+                node("Slice", "x,from,i1", "e"),
+                node("SequenceInsert", "h,e", "h1"),
+                node("Identity", "go", "on")
+            ], (sequence("h"), ), ("on", "h1"))),
+        mapped("q", "e", [node("NonZero", "e", "z"),
+                          node("Concat", "e,e", "g", axis=0)], ("z", "g"), "r,s"),
+        node("ConcatFromSequence", "r", axis=1),
+        node("ConcatFromSequence", "s", "s1", axis=0),
+        node("SequenceLength", "s", "l")
+    ], [x("N", 4), n], [ints("from", 0), ints("one", 1)], lambda v, count:
+    (np.concatenate([np.nonzero(v[:i]) for i in range(count)], 1),
+     np.concatenate([np.tile(v[:i], (2, 1)) for i in range(count)]), count),
+    [[rows(5, 4), k] for k in (1, 2, 5)], outputs=("y", "s1", "l"), devices=BOTH)
+# Two sequences, one of them listed or both of a computed length. A run in which their lengths
+# differ is refused.
+case("map_listed", [
+    ones,
+    node("Neg", "d", "m"),
+    node("SequenceConstruct", "d,m", "p"),
+    mapped("q,p", "ef", [node("Add", "e,f", "g")]),
+    node("ConcatFromSequence", "r", axis=0)
+], [x("N", 4), x(1, 4, name="d")], [], lambda v, d: np.concatenate([v[:1] + d, v[1:] - d]),
+     [[rows(2, 4), rows(1, 4)]], [([rows(3, 4), rows(1, 4)], "expected 2, got 3")])
+case("map_two", [
+    ones,
+    node("SplitToSequence", "d", "p", axis=0),
+    mapped("q,p", "ef", [node("Add", "e,f", "g")]),
+    node("ConcatFromSequence", "r", axis=0)
+], [x("N", 4), x("M", 4, name="d")], [], lambda v, d: v + d,
+     [[rows(t, 4), rows(t, 4)] for t in (1, 3)], [([rows(3, 4), rows(2, 4)], "expected 3, got 2")])
+repeated = [
+    node("SequenceEmpty", "", "none"), *(node(
+        "Loop", f"{count},,none", q, body=body(
+            [node("SequenceInsert", "h,x", "h1"),
+             node("Identity", "go", "on")], (sequence("h"), ), ("on", "h1")))
+                                         for count, q in (("n", "q"), ("m", "p")))
+]
+case("map_counts", [
+    *repeated,
+    mapped("q,p", "ef", [node("Add", "e,f", "g")]),
+    node("ConcatFromSequence", "r", axis=0)
+], [x("N", 4), n, x(dtype="i64", name="m")], [],
+     lambda v, count, _: np.concatenate([v + v] * count), [[rows(2, 4), 3, 3]],
      [([rows(2, 4), 3, 2], "to be equal"), ([rows(2, 4), 1, 2], "to be equal")])
 # No elements; a map in a loop; a body that has a loop.
-case("map_none", [node("SequenceEmpty", "", "none"),
-                  node("Loop", "n,,none", "q", body=body([node("SequenceInsert", "h,x", "h1"), node("Identity", "go", "on")], (sequence("h"),), ("on", "h1"))),
-                  mapped("q", "e", [node("Neg", "e", "g")]), node("SequenceLength", "r", "l"), node("SequenceInsert", "r,x", "s"),
-                  node("ConcatFromSequence", "s", axis=0)],
-     [x("N", 4), n], [], lambda v, count: (np.concatenate([-v] * count + [v]), count), [[rows(2, 4), k] for k in (0, 3)], outputs=("y", "l"))
-case("map_in_loop", [ones, node("Loop", "n,,q", "s", body=body([mapped("h", "e", [node("Sub", "e,x0", "g")], outputs="h1"), node("Identity", "go", "on")],
-                                                               (sequence("h"),), ("on", "h1"))), node("ConcatFromSequence", "s", axis=0)],
-     [x("N", 4), x(1, 4, name="x0"), n], [], lambda v, d, count: v - count * d, [[rows(3, 4), rows(1, 4), k] for k in (0, 2)])
-case("map_of_loop", [ones, mapped("q", "e", [node("Loop", "n,,e", "g", body=body([node("Mul", "h,two", "h1"), node("Identity", "go", "on")], ("h",), ("on", "h1")))]),
-                     node("ConcatFromSequence", "r", axis=0)],
-     [x("N", 4), n], [scalar("two", 2.0, "f32")], lambda v, count: v * f32(2) ** count, [[rows(3, 4), k] for k in (0, 3)])
-case("optional", [node("Optional", "x", "p"), node("OptionalHasElement", "p", "has"), node("OptionalGetElement", "p", "e"), node("Where", "has,e,other")],
-     [x("N", 4)], [scalar("other", 5.0, "f32")], lambda v: v, [[rows(3, 4)]], opset=18)
+case("map_none", [
+    node("SequenceEmpty", "", "none"),
+    node(
+        "Loop", "n,,none", "q", body=body(
+            [node("SequenceInsert", "h,x", "h1"),
+             node("Identity", "go", "on")], (sequence("h"), ), ("on", "h1"))),
+    mapped("q", "e", [node("Neg", "e", "g")]),
+    node("SequenceLength", "r", "l"),
+    node("SequenceInsert", "r,x", "s"),
+    node("ConcatFromSequence", "s", axis=0)
+], [x("N", 4), n], [], lambda v, count: (np.concatenate([-v] * count + [v]), count),
+     [[rows(2, 4), k] for k in (0, 3)], outputs=("y", "l"))
+case("map_in_loop", [
+    ones,
+    node(
+        "Loop", "n,,q", "s", body=body([
+            mapped("h", "e", [node("Sub", "e,x0", "g")], outputs="h1"),
+            node("Identity", "go", "on")
+        ], (sequence("h"), ), ("on", "h1"))),
+    node("ConcatFromSequence", "s", axis=0)
+], [x("N", 4), x(1, 4, name="x0"), n], [], lambda v, d, count: v - count * d,
+     [[rows(3, 4), rows(1, 4), k] for k in (0, 2)])
+case("map_of_loop", [
+    ones,
+    mapped("q", "e", [
+        node(
+            "Loop", "n,,e", "g", body=body(
+                [node("Mul", "h,two", "h1"),
+                 node("Identity", "go", "on")], ("h", ), ("on", "h1")))
+    ]),
+    node("ConcatFromSequence", "r", axis=0)
+], [x("N", 4), n], [scalar("two", 2.0, "f32")], lambda v, count: v * f32(2)**count,
+     [[rows(3, 4), k] for k in (0, 3)])
+case("optional", [
+    node("Optional", "x", "p"),
+    node("OptionalHasElement", "p", "has"),
+    node("OptionalGetElement", "p", "e"),
+    node("Where", "has,e,other")
+], [x("N", 4)], [scalar("other", 5.0, "f32")], lambda v: v, [[rows(3, 4)]], opset=18)
 case("optional_none", [node("OptionalHasElement", "", "has"), node("Where", "has,x,other")],
      [x("N", 4)], [scalar("other", 5.0, "f32")], lambda v: v * 0 + 5, [[rows(3, 4)]], opset=18)
-case("optional_sequence", [node("SequenceConstruct", "x,x", "q"), node("Optional", "q", "p"), node("OptionalGetElement", "p", "r"), node("ConcatFromSequence", "r", axis=0)],
-     [x("N", 4)], [], lambda v: np.concatenate([v, v]), [[rows(3, 4)]], opset=18)
+case("optional_sequence", [
+    node("SequenceConstruct", "x,x", "q"),
+    node("Optional", "q", "p"),
+    node("OptionalGetElement", "p", "r"),
+    node("ConcatFromSequence", "r", axis=0)
+], [x("N", 4)], [], lambda v: np.concatenate([v, v]), [[rows(3, 4)]], opset=18)
 
 cases.run()

@@ -1,13 +1,16 @@
-"""Nodes of ONNX with the results that the standard's formulas give, computed by NumPy in double: all of an opset go into one model, which
-dlc compiles and runs on the CPU."""
+"""Nodes of ONNX with the results that the standard's formulas give, computed by NumPy in double:
+all of an opset go into one model, which dlc compiles and runs on the CPU."""
 import os
 import subprocess
 
 import numpy as np
 from onnx_writer import DTYPES, model, node, tensor, value
 
-NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8,
-         "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "bool": bool}
+NUMPY = {
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32,
+    "i16": np.int16, "i8": np.int8, "u64": np.uint64, "u32": np.uint32, "u16": np.uint16,
+    "u8": np.uint8, "bool": bool
+}
 FLOATS = ("f32", "f16", "bf16", "f64")
 # The distance from 1 to the next number; f32 and f64 leave room for sums.
 STEP = {"f64": 2.0**-40, "f32": 2.0**-20, "f16": 2.0**-10, "bf16": 2.0**-7}
@@ -27,9 +30,9 @@ def rounded(array, dtype):
 
 
 class Cases:
-    """`inputs` and the results are (dtype, array), None for one that is left out. `known`: which inputs are initializers. `within`: a
-    dtype, by four of whose steps, relative and of the largest result, it may be off; without, it is the same. `attributes` may hold a
-    `domain`."""
+    """`inputs` and the results are (dtype, array), None for one that is left out. `known`: which
+    inputs are initializers. `within`: a dtype, by four of whose steps, relative and of the largest
+    result, it may be off; without, it is the same. `attributes` may hold a `domain`."""
 
     def __init__(self):
         self.cases = []
@@ -52,7 +55,8 @@ class Cases:
                 name = f"c{case}_i{place}"
                 names.append(name)
                 if place in known:
-                    raw = (array.view(np.uint32) >> 16).astype(np.uint16) if dtype == "bf16" else array
+                    raw = (array.view(np.uint32) >> 16).astype(
+                        np.uint16) if dtype == "bf16" else array
                     tensors.append(tensor(name, number_of(dtype), array.shape, raw=raw.tobytes()))
                 elif dtype == "bf16":  # .npy has none
                     arrays[name + "_wide"] = array
@@ -61,15 +65,21 @@ class Cases:
                 else:
                     arrays[name] = array
                     values.append(value(name, number_of(dtype), array.shape))
-            results = ["" if result is None else f"c{case}_o{place}" for place, result in enumerate(expected)]
-            nodes.append(node(op, ", ".join(names), ", ".join(results), name=f"c{case}", **attributes))
+            results = [
+                "" if result is None else f"c{case}_o{place}"
+                for place, result in enumerate(expected)
+            ]
+            nodes.append(
+                node(op, ", ".join(names), ", ".join(results), name=f"c{case}", **attributes))
             for name, result in zip(results, expected):
                 if result is not None and result[0] == "bf16":
                     nodes.append(node("Cast", name, name + "_wide", to=number_of("f32")))
                 outputs += [name + "_wide" * (result[0] == "bf16")] if result is not None else []
         with open(path, "wb") as out:
             domains = sorted({self.cases[case][6].get("domain", "") for case in numbers} - {""})
-            out.write(model(nodes, values, outputs, tensors, opset=opset, opsets=[(domain, 1) for domain in domains]))
+            out.write(
+                model(nodes, values, outputs, tensors, opset=opset,
+                      opsets=[(domain, 1) for domain in domains]))
         return arrays, outputs
 
     def run(self, folder):
@@ -96,7 +106,8 @@ class Cases:
                 if problem := self.problem(case, folder):
                     failed += 1
                     op, inputs, _, _, _, _, attributes = self.cases[case]
-                    given = ", ".join("-" if i is None else f"{i[0]}{list(i[1].shape)}" for i in inputs)
+                    given = ", ".join("-" if i is None else f"{i[0]}{list(i[1].shape)}"
+                                      for i in inputs)
                     print(f"FAILED {op} of opset {opset}, {attributes}, of {given}: {problem}")
         print(f"{len(self.cases) - failed} passed, {failed} failed")
         return 1 if failed else 0
@@ -108,7 +119,8 @@ class Cases:
             if result is None:
                 continue
             dtype, wanted = result[0], np.asarray(result[1])
-            got = np.load(os.path.join(folder, f"c{case}_o{place}" + "_wide" * (dtype == "bf16") + ".npy"))
+            got = np.load(
+                os.path.join(folder, f"c{case}_o{place}" + "_wide" * (dtype == "bf16") + ".npy"))
             held = NUMPY["f32" if dtype == "bf16" else dtype]
             if got.dtype != held or got.shape != wanted.shape:
                 return f"result {place} is {got.dtype}{list(got.shape)}, expected {dtype}{list(wanted.shape)}"
@@ -116,9 +128,11 @@ class Cases:
                 close = (got == rounded(wanted, dtype)) | (got != got) & (wanted != wanted)
             else:
                 wide, wanted = got.astype(np.float64), wanted.astype(np.float64)
-                scale = np.abs(wanted) + np.max(np.abs(wanted), initial=0, where=np.isfinite(wanted))
+                scale = np.abs(wanted) + np.max(np.abs(wanted), initial=0,
+                                                where=np.isfinite(wanted))
                 with np.errstate(invalid="ignore"):
-                    close = (wide == wanted) | (wide != wide) & (wanted != wanted) | (np.abs(wide - wanted) <= 4 * STEP[within] * scale)
+                    close = (wide == wanted) | (wide != wide) & (wanted != wanted) | (
+                        np.abs(wide - wanted) <= 4 * STEP[within] * scale)
             if not np.all(close):
                 return f"result {place} is {got.tolist()}, expected {wanted.tolist()}"
         return None

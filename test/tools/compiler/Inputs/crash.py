@@ -1,4 +1,5 @@
-"""crash.py FOLDER: sends SIGSEGV to dlc-compile while it is in a phase, and checks what it says and leaves."""
+"""crash.py FOLDER: sends SIGSEGV to dlc-compile while it is in a phase, and checks what it says and
+leaves."""
 import ctypes
 import glob
 import os
@@ -30,7 +31,9 @@ def crash(process):
 
 
 def start(*arguments):
-    return subprocess.Popen(["dlc-compile", "compile", *arguments, "-o", os.path.join(folder, "no.bin")], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        ["dlc-compile", "compile", *arguments, "-o",
+         os.path.join(folder, "no.bin")], stderr=subprocess.PIPE, text=True)
 
 
 def attempt_reading(pipe):
@@ -60,11 +63,14 @@ for _ in range(40):
     if (status, said) == (70, expected):
         break
 else:
-    sys.exit(f"no crash while a file was read was reported; the last attempt ended with {status}: {said}")
+    sys.exit(
+        f"no crash while a file was read was reported; the last attempt ended with {status}: {said}"
+    )
 
 
 def attempt(number):
-    """The exit status and what was said, after a signal somewhere in a phase or between two of them."""
+    """The exit status and what was said, after a signal somewhere in a phase or between two of
+    them."""
     dump = os.path.join(folder, f"dump{number}")
     os.environ["TMPDIR"] = os.path.join(folder, f"kept{number}")
     os.mkdir(os.environ["TMPDIR"])
@@ -74,9 +80,12 @@ def attempt(number):
     return crash(process)
 
 
-for number in range(40):  # a signal between two phases is what it always was, and a busy machine sends it late
+for number in range(
+        40):  # a signal between two phases is what it always was, and a busy machine sends it late
     status, said = attempt(number)
-    found = re.search(r"internal error in phase '(\w+)': a crash; this is a bug of dlc: please report it; what it worked on is in (.+\.mlir)", said)
+    found = re.search(
+        r"internal error in phase '(\w+)': a crash; this is a bug of dlc: please report it; what it worked on is in (.+\.mlir)",
+        said)
     if status == 70 and found:
         with open(found[2], encoding="utf-8") as kept:
             first = kept.readline()

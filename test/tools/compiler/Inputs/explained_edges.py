@@ -1,7 +1,9 @@
-"""Each edge between two kernels has one reason why the kernels are two, and each convert of a layout one why it is there: in the IR
-after fuse, and in what `dlc explain` prints, which says of each what would change it.
+"""Each edge between two kernels has one reason why the kernels are two, and each convert of a
+layout one why it is there: in the IR after fuse, and in what `dlc explain` prints, which says of
+each what would change it.
 
-The edges are counted here anew, by the values that fusions read: what another fusion writes, through reshapes and concatenations."""
+The edges are counted here anew, by the values that fusions read: what another fusion writes,
+through reshapes and concatenations."""
 import json
 import os
 import re
@@ -9,7 +11,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "conformance"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "conformance"))
 import networks  # noqa: E402
 from dlc_tool import dlc  # noqa: E402
 
@@ -52,11 +55,12 @@ class Program:
         return []
 
     def runs_with_inputs(self, value):
-        """Whether the value depends on an argument or its shape; what does not is computed once at load."""
+        """Whether the value depends on an argument or its shape; what does not is computed once at
+        load."""
         if value not in self.needs_inputs:
             _, operands, _, line = self.ops.get(value, ("", (), {}, ""))
-            self.needs_inputs[value] = value in self.arguments or bool(re.search(r"[<x]\?x", line)) or any(
-                map(self.runs_with_inputs, operands))
+            self.needs_inputs[value] = value in self.arguments or bool(re.search(
+                r"[<x]\?x", line)) or any(map(self.runs_with_inputs, operands))
         return self.needs_inputs[value]
 
     def fusions(self):
@@ -68,12 +72,15 @@ class Program:
 
 
 def check(target, text, explained):
-    """Compares the edges of a program with its reasons, and with the launches of what `dlc explain --json` says."""
+    """Compares the edges of a program with its reasons, and with the launches of what
+    `dlc explain --json` says."""
     program, edges, converts = Program(text), 0, 0
     for value, operands, reasons in program.fusions():
         read = {number for number, operand in enumerate(operands) if program.writers(operand)}
         if read != set(reasons):
-            sys.exit(f"{target}: {value} reads fusions by its inputs {sorted(read)}, and has reasons for {sorted(reasons)}")
+            sys.exit(
+                f"{target}: {value} reads fusions by its inputs {sorted(read)}, and has reasons for {sorted(reasons)}"
+            )
         if program.runs_with_inputs(value):
             edges += len(read)
             converts += program.converts.get(value.partition("#")[0], 0)
@@ -83,7 +90,10 @@ def check(target, text, explained):
     said = sum(kernel["launches"] * len(kernel["converts"]) for kernel in explained["kernels"])
     if said != converts:
         sys.exit(f"{target}: {converts} converts, and reasons for {said}")
-    for reason in [reason for kernel in explained["kernels"] for reason in kernel["not_fused"] + kernel["converts"]]:
+    for reason in [
+            reason for kernel in explained["kernels"]
+            for reason in kernel["not_fused"] + kernel["converts"]
+    ]:
         if not reason["why"] or not reason["change"]:
             sys.exit(f"{target}: not the whole of a reason: {reason}")
     return f"{edges} edges, {converts} converts"
@@ -100,8 +110,14 @@ def main():
             dlc("compile", path, "--weights", weights, "-q", "-o", package)
             with open(fused, encoding="utf-8") as source:
                 parts = re.split(r"^  module @(cpu|cuda) ", source.read(), flags=re.M)
-            programs = {program["target"]: program for program in json.loads(dlc("explain", package, "--json"))["programs"]}
-            counts = [f"{target} {check(target, text, programs[target])}" for target, text in zip(parts[1::2], parts[2::2])]
+            programs = {
+                program["target"]: program
+                for program in json.loads(dlc("explain", package, "--json"))["programs"]
+            }
+            counts = [
+                f"{target} {check(target, text, programs[target])}"
+                for target, text in zip(parts[1::2], parts[2::2])
+            ]
             print(f"{name}: {'; '.join(counts)}", flush=True)
 
 

@@ -1,12 +1,14 @@
-"""Stops the compile of digits.dl in this folder after each phase but the last one, which `dlc compile --help` names, goes on from what
-it printed, and compares the result with direct.bin."""
+"""Stops the compile of digits.dl in this folder after each phase but the last one, which
+`dlc compile --help` names, goes on from what it printed, and compares the result with direct.bin.
+"""
 import pathlib
 import re
 import subprocess
 
 
 def dlc(*arguments):
-    return subprocess.run(["dlc", "compile", *arguments], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(["dlc", "compile", *arguments], check=True, capture_output=True,
+                          text=True).stdout
 
 
 phases = re.search(r"^Phases: (.*)\.$", dlc("--help"), re.M)[1].split()
@@ -14,4 +16,6 @@ direct = pathlib.Path("direct.bin").read_bytes()
 for phase in phases[:-1]:
     dlc("digits.dl", "-q", f"--compile-to={phase}", "--locations", "-o", "stopped.mlir")
     dlc("stopped.mlir", "-q", f"--compile-from={phase}", "-o", "resumed.bin")
-    print(f"{phase}: {'the same' if pathlib.Path('resumed.bin').read_bytes() == direct else 'other'} bytes")
+    print(
+        f"{phase}: {'the same' if pathlib.Path('resumed.bin').read_bytes() == direct else 'other'} bytes"
+    )

@@ -1,5 +1,6 @@
-"""terminal.py COMMAND...: runs the command with a terminal as its standard error, and prints what that shows, a line for each line that
-takes the place of the one before it. Its standard output is left alone."""
+"""terminal.py COMMAND...: runs the command with a terminal as its standard error, and prints what
+that shows, a line for each line that takes the place of the one before it. Its standard output is
+left alone."""
 import os
 import pty
 import subprocess
@@ -12,7 +13,9 @@ def run(command):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end)
     os.close(end)
     shown = b""
-    try:  # a terminal hands on what was written bit by bit, and ends with an error once all have closed it
+    # A terminal hands on what was written bit by bit, and ends with an error once all have closed
+    # it
+    try:
         while piece := os.read(terminal, 4096):
             shown += piece
     except OSError:

@@ -1,4 +1,5 @@
-"""threads.py FOLDER: compiles a model of many kernels on one processor and on all, and compares what comes out."""
+"""threads.py FOLDER: compiles a model of many kernels on one processor and on all, and compares
+what comes out."""
 import os
 import subprocess
 import sys

@@ -8,12 +8,19 @@ import numpy as np
 
 os.chdir(sys.argv[1])
 random = np.random.default_rng(5)
-WEIGHTS = {"a.weight": (64, 24), "a.bias": (64,), "b.weight": (200, 64), "b.bias": (200,), "n.weight": (200,), "n.bias": (200,),
-           "c.weight": (6, 200), "c.bias": (6,)}
-weights = {name: (0.2 * random.standard_normal(dims)).astype(np.float32) for name, dims in WEIGHTS.items()}
+WEIGHTS = {
+    "a.weight": (64, 24), "a.bias": (64, ), "b.weight": (200, 64), "b.bias": (200, ),
+    "n.weight": (200, ), "n.bias": (200, ), "c.weight": (6, 200), "c.bias": (6, )
+}
+weights = {
+    name: (0.2 * random.standard_normal(dims)).astype(np.float32) for name, dims in WEIGHTS.items()
+}
 head, data = {}, b""
 for name, value in weights.items():
-    head[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + value.nbytes]}
+    head[name] = {
+        "dtype": "F32", "shape": list(value.shape),
+        "data_offsets": [len(data), len(data) + value.nbytes]
+    }
     data += value.tobytes()
 text = json.dumps(head).encode()
 with open("chain.safetensors", "wb") as out:

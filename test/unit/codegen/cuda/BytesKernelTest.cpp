@@ -1,8 +1,8 @@
-//===- BytesKernelTest.cpp - Matrix products of bytes on tensor cores ------------------*- C++ -*-===//
+//===- BytesKernelTest.cpp - Matrix products of bytes on tensor cores ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked. Integers are exact: nothing may be off.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -108,7 +108,8 @@ TEST_P(BytesKernelTest, ZeroPointOfColumns) {
   checkBoundaries(kExact);
 }
 
-// Both operands in e4m3: products as f16, exact, with sums in f32. Each length of k; then a linear layer whose rows lie along k.
+// Both operands in e4m3: products as f16, exact, with sums in f32. Each length of k; then a linear
+// layer whose rows lie along k.
 TEST_P(BytesKernelTest, Float8) {
   auto loadFloat8 = [&](const std::string &op, const std::string &x, const std::string &w,
                         const std::string &y) {

@@ -1,9 +1,9 @@
-//===- ChainKernelTest.cpp - Several kernels in one launch ------------------------------*- C++ -*-===//
+//===- ChainKernelTest.cpp - Several kernels in one launch --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A chain gives the bits that the launches in its place give, under each policy, checked: whatever one
-// stage writes, and the next one reads before the blocks have met, is a race.
-//===----------------------------------------------------------------------------------------------===//
+// A chain gives the bits that the launches in its place give, under each policy, checked: whatever
+// one stage writes, and the next one reads before the blocks have met, is a race.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cuda/print/CudaText.h"
 #include "ir/dl/base/DLTypes.h"
@@ -178,8 +178,8 @@ void ChainKernelTest::plant(const std::string &line, const std::string &by,
   EXPECT_NE(report().find(phrase), std::string::npos) << report();
 }
 
-/// Products of few rows, whose columns are more and fewer than the blocks take at once, a map, reductions
-/// by a warp and by a block, a window.
+/// Products of few rows, whose columns are more and fewer than the blocks take at once, a map,
+/// reductions by a warp and by a block, a window.
 constexpr const char *kProgram = R"(
 dlx.program @p attributes {input_names = ["x", "z"], output_names = ["t"]} {
 ^bb0(%x: !dlx.buffer<tensor<1x80xf32>>, %z: !dlx.buffer<tensor<1x1x40x60xf32>>):

@@ -1,9 +1,9 @@
-//===- ClusterKernelTest.cpp - Matrix products whose tiles a cluster of blocks shares --*- C++ -*-===//
+//===- ClusterKernelTest.cpp - Matrix products whose tiles a cluster of blocks shares ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Under each policy, checked. Whole numbers are exact: an element in the wrong place, and a part that is added twice or not
-// at all, shows.
-//===----------------------------------------------------------------------------------------------===//
+// Under each policy, checked. Whole numbers are exact: an element in the wrong place, and a part
+// that is added twice or not at all, shows.
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -32,7 +32,8 @@ protected:
 };
 } // namespace
 
-// Rows and columns that end within tiles; clusters of each size, of which some have rows that end before those of others.
+// Rows and columns that end within tiles; clusters of each size, of which some have rows that end
+// before those of others.
 TEST_P(ClusterKernelTest, Linear) {
   for (int64_t parts : {2, 3, 4, 8}) {
     loadSplit(linear("f16", 80, 1032), 64, parts);

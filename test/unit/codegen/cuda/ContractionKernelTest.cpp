@@ -1,6 +1,6 @@
-//===- ContractionKernelTest.cpp - Matrix products and convolutions --------------------*- C++ -*-===//
+//===- ContractionKernelTest.cpp - Matrix products and convolutions -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -106,7 +106,8 @@ TEST_P(ContractionKernelTest, WideIndex) {
     check({size, 1}, kProducts);
 }
 
-/// A matrix product of what no template takes, with one barrier taken out: the checker sees it, in whatever order the threads run.
+/// A matrix product of what no template takes, with one barrier taken out: the checker sees it, in
+/// whatever order the threads run.
 class PlantedBarrierTest : public CudaKernelTest {
 protected:
   void plant(bool first) {

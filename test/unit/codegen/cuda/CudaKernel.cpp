@@ -1,6 +1,6 @@
-//===- CudaKernel.cpp - One kernel from its meaning to its result on the emulator ------*- C++ -*-===//
+//===- CudaKernel.cpp - One kernel from its meaning to its result on the emulator ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 #include "codegen/Passes.h"
@@ -216,7 +216,8 @@ std::vector<TensorMap> CudaKernelTest::tensorMaps(ArrayRef<int64_t> symbols,
   return maps;
 }
 
-/// `text` with the include of `header` replaced by that header, `line` of which is taken out, wherever it is included.
+/// `text` with the include of `header` replaced by that header, `line` of which is taken out,
+/// wherever it is included.
 static bool inlineWithout(std::string &text, llvm::StringRef header, llvm::StringRef line) {
   static constexpr llvm::StringRef kInclude = "#include \"";
   for (size_t at = text.find(kInclude); at != std::string::npos; at = text.find(kInclude, at + 1)) {

@@ -1,4 +1,4 @@
-//===- CudaKernel.h - One kernel from its meaning to its result on the emulator --------*- C++ -*-===//
+//===- CudaKernel.h - One kernel from its meaning to its result on the emulator -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TEST_UNIT_CODEGEN_CUDA_CUDAKERNEL_H
 #define DLC_TEST_UNIT_CODEGEN_CUDA_CUDAKERNEL_H
@@ -20,7 +20,8 @@ namespace dlc::test {
 inline constexpr int64_t kBoundaries[] = {0,  1,  2,  3,  7,  8,  9,   15,  16, 17,
                                           31, 32, 33, 63, 64, 65, 127, 128, 129};
 
-/// How the inputs are filled: floats in [-1, 1), whole numbers in [-3, 3], or floats with NaN, infinities and -0.
+/// How the inputs are filled: floats in [-1, 1), whole numbers in [-3, 3], or floats with NaN,
+/// infinities and -0.
 enum class Fill { uniform, whole, special };
 
 /// A CUtensorMap.
@@ -28,14 +29,15 @@ struct alignas(64) TensorMap {
   char opaque[128];
 };
 
-/// Schedules, prints, compiles and runs a kernel, and compares it with what the reference interpreter says of its body.
-/// The emulator's checker is on; every scheduling policy is a test of its own.
+/// Schedules, prints, compiles and runs a kernel, and compares it with what the reference
+/// interpreter says of its body. The emulator's checker is on; every scheduling policy is a test of
+/// its own.
 class CudaKernelTest : public CheckedTest {
 protected:
-  /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, `largest`] and s1 in [1, 4].
-  /// With DLC_DUMP_KERNELS set, the text is also written into the folder `kind` of that folder, and
-  /// `check` runs nothing.
-  /// `hopper` "always": the kernel for sm_90a, which there must be.
+  /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0,
+  /// `largest`] and s1 in [1, 4]. With DLC_DUMP_KERNELS set, the text is also written into the
+  /// folder `kind` of that folder, and `check` runs nothing. `hopper` "always": the kernel for
+  /// sm_90a, which there must be.
   void load(const std::string &kind, const std::string &body, int64_t largest = 200,
             const std::string &precision = "f32", const std::string &hopper = "never");
   /// The schedule of the kernels that are loaded; empty: the one with the smallest estimate.

@@ -1,8 +1,8 @@
-//===- DepthwiseKernelTest.cpp - Convolutions of few channels each ---------------------*- C++ -*-===//
+//===- DepthwiseKernelTest.cpp - Convolutions of few channels each ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked. Whole numbers are exact: an element in the wrong place shows.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -24,7 +24,8 @@ protected:
 
 constexpr Tolerance kSums{0, 1e-5}, kHalf{2.0, 2e-3}, kBfloat{2.0, 1e-2};
 
-// Four channels at once; a residual, a bias and an activation behind; strips that reach beyond the image's edge.
+// Four channels at once; a residual, a bias and an activation behind; strips that reach beyond the
+// image's edge.
 TEST_P(DepthwiseKernelTest, ChannelsLast) {
   loadStrips(
       R"(^bb0(%x: tensor<?x24x23x25xf32, #dl.t<[s0, 24, 23, 25], order = [0, 2, 3, 1]>>, %w: tensor<24x1x3x3xf32, #dl.t<[24, 1, 3, 3], order = [1, 2, 3, 0]>>, %b: tensor<24xf32>, %z: tensor<?x24x23x25xf32, #dl.t<[s0, 24, 23, 25], order = [0, 2, 3, 1]>>):
@@ -40,7 +41,8 @@ TEST_P(DepthwiseKernelTest, ChannelsLast) {
   checkSizes(kSums);
 }
 
-// Strides and dilations that skip rows and columns of the image, padding on one side alone; the filter as PyTorch stores it.
+// Strides and dilations that skip rows and columns of the image, padding on one side alone; the
+// filter as PyTorch stores it.
 TEST_P(DepthwiseKernelTest, StridesAndDilations) {
   loadStrips(
       R"(^bb0(%x: tensor<?x8x17x15xf32, #dl.t<[s0, 8, 17, 15], order = [0, 2, 3, 1]>>, %w: tensor<8x1x3x2xf32>):
@@ -50,7 +52,8 @@ TEST_P(DepthwiseKernelTest, StridesAndDilations) {
   checkSizes(kSums);
 }
 
-// Channels first: a thread goes down a column, its neighbours stand beside it. The image's size is known at run time alone.
+// Channels first: a thread goes down a column, its neighbours stand beside it. The image's size is
+// known at run time alone.
 TEST_P(DepthwiseKernelTest, ChannelsFirst) {
   loadStrips(
       R"(^bb0(%x: tensor<2x20x?x70xf32, #dl.t<[2, 20, s0, 70]>>, %w: tensor<20x1x5x3xf32>, %b: tensor<20xf32>):
@@ -63,8 +66,8 @@ TEST_P(DepthwiseKernelTest, ChannelsFirst) {
   check({9, 1}, Tolerance{}, Fill::whole);
 }
 
-// Neighbours along a row of the image come as one vector, those that padding shifts alone: each stride, padding on one side, none,
-// and a result whose last rows no strip fills.
+// Neighbours along a row of the image come as one vector, those that padding shifts alone: each
+// stride, padding on one side, none, and a result whose last rows no strip fills.
 TEST_P(DepthwiseKernelTest, VectorsAlongRows) {
   struct Window {
     const char *type;

@@ -1,8 +1,8 @@
-//===- FewChannelsKernelTest.cpp - Convolutions of images of few channels --------------*- C++ -*-===//
+//===- FewChannelsKernelTest.cpp - Convolutions of images of few channels -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked. Whole numbers are exact: an element in the wrong place shows.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

@@ -1,10 +1,10 @@
-//===- GatherKernelTest.cpp - Convolutions on Hopper's tensor cores --------------------*- C++ -*-===//
+//===- GatherKernelTest.cpp - Convolutions on Hopper's tensor cores -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Implicit GEMM by wgmma, whose rows threads gather while TMA brings the filters: under each
 // policy, checked, on a GPU with three multiprocessors, so that blocks take several tiles. Whole
 // numbers are exact.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

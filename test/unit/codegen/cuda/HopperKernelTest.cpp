@@ -1,9 +1,9 @@
-//===- HopperKernelTest.cpp - Matrix products by TMA and wgmma -------------------------*- C++ -*-===//
+//===- HopperKernelTest.cpp - Matrix products by TMA and wgmma ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Under each policy, checked, on a GPU with three multiprocessors, so that blocks take several tiles. Whole numbers are
-// exact: an element in the wrong place shows.
-//===----------------------------------------------------------------------------------------------===//
+// Under each policy, checked, on a GPU with three multiprocessors, so that blocks take several
+// tiles. Whole numbers are exact: an element in the wrong place shows.
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -36,7 +36,8 @@ TEST_P(HopperKernelTest, Linear) {
     check({rows, 1}, kExact, Fill::whole);
 }
 
-// Weights begin before the grids before this one have ended: more slabs than the ring has, and fewer.
+// Weights begin before the grids before this one have ended: more slabs than the ring has, and
+// fewer.
 TEST_P(HopperKernelTest, WeightsComeEarly) {
   for (int early : {1, 2}) {
     numbers = {{"early", early}};
@@ -113,8 +114,8 @@ TEST_P(HopperKernelTest, TransposedFirst) {
   }
 }
 
-// Products one after the other: torch.bmm. A last slab of k that is half empty, rows and columns that end within tiles: what
-// follows there is the next product.
+// Products one after the other: torch.bmm. A last slab of k that is half empty, rows and columns
+// that end within tiles: what follows there is the next product.
 TEST_P(HopperKernelTest, Batched) {
   load(
       "contraction",
@@ -150,8 +151,9 @@ TEST_P(HopperKernelTest, Specials) {
   check({65, 1}, kHalf, Fill::special);
 }
 
-// Large products pay, also where their rows are whole tiles whatever the symbols are, and where there is a batch of them.
-// What TMA cannot read keeps the kernel that all GPUs have, however large.
+// Large products pay, also where their rows are whole tiles whatever the symbols are, and where
+// there is a batch of them. What TMA cannot read keeps the kernel that all GPUs have, however
+// large.
 TEST_P(HopperKernelTest, WhereItPays) {
   auto pays = [&](const std::string &body) {
     load("contraction", body, 5000, "f32", "auto");
@@ -167,7 +169,8 @@ TEST_P(HopperKernelTest, WhereItPays) {
       R"(^bb0(%a: tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>, %b: tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>):
     %0 = dl.matmul %a, %b : (tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>, tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>) -> tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>
     dl.yield %0 : tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>)"));
-  // Few rows; rows of 4088 bytes; steps of k that end within a slab, where those of the next product follow.
+  // Few rows; rows of 4088 bytes; steps of k that end within a slab, where those of the next
+  // product follow.
   EXPECT_FALSE(pays(R"(^bb0(%a: tensor<16x2048xf16>, %b: tensor<2048x4096xf16>):
     %0 = dl.matmul %a, %b : (tensor<16x2048xf16>, tensor<2048x4096xf16>) -> tensor<16x4096xf16>
     dl.yield %0 : tensor<16x4096xf16>)"));

@@ -1,6 +1,6 @@
-//===- MapKernelTest.cpp - Elementwise kernels and kernels that move elements ----------*- C++ -*-===//
+//===- MapKernelTest.cpp - Elementwise kernels and kernels that move elements -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

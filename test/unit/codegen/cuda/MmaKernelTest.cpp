@@ -1,8 +1,9 @@
-//===- MmaKernelTest.cpp - Matrix products on tensor cores -----------------------------*- C++ -*-===//
+//===- MmaKernelTest.cpp - Matrix products on tensor cores --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In f16 and bf16, under each policy, checked. Whole numbers are exact: an element in the wrong place shows.
-//===----------------------------------------------------------------------------------------------===//
+// In f16 and bf16, under each policy, checked. Whole numbers are exact: an element in the wrong
+// place shows.
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -19,7 +20,8 @@ protected:
 constexpr Tolerance kHalf{2.0, 2e-3};
 constexpr Tolerance kExact{};
 
-// Both operands along k, copied 16 bytes at a time; rows beyond the end and a last slab that is half empty.
+// Both operands along k, copied 16 bytes at a time; rows beyond the end and a last slab that is
+// half empty.
 TEST_P(MmaKernelTest, LinearRows) {
   load("contraction",
        R"(^bb0(%x: tensor<?x72xf16, #dl.t<[s0, 72]>>, %w: tensor<80x72xf16>, %b: tensor<80xf16>):
@@ -35,7 +37,8 @@ TEST_P(MmaKernelTest, LinearRows) {
     check({rows, 1}, kExact, Fill::whole);
 }
 
-// The second operand along n; one of each depth, odd ones too: what is not a multiple of two cannot be copied.
+// The second operand along n; one of each depth, odd ones too: what is not a multiple of two cannot
+// be copied.
 TEST_P(MmaKernelTest, MatmulDepth) {
   load("contraction",
        R"(^bb0(%a: tensor<33x?xbf16, #dl.t<[33, s0]>>, %b: tensor<?x24xbf16, #dl.t<[s0, 24]>>):
@@ -50,7 +53,8 @@ TEST_P(MmaKernelTest, MatmulDepth) {
     check({depth, 1}, kExact, Fill::whole);
 }
 
-// Weights are asked for before the grids before this one have ended: sums of fewer slabs than the ring has and of more.
+// Weights are asked for before the grids before this one have ended: sums of fewer slabs than the
+// ring has and of more.
 TEST_P(MmaKernelTest, WeightsComeEarly) {
   schedule = "tensor_cores";
   for (int early : {1, 2}) {
@@ -105,7 +109,8 @@ TEST_P(MmaKernelTest, NarrowCopies) {
   check({65, 1}, kExact, Fill::whole);
 }
 
-// The result's columns are the first operand's: the product is computed transposed. Symbolic columns.
+// The result's columns are the first operand's: the product is computed transposed. Symbolic
+// columns.
 TEST_P(MmaKernelTest, MatmulColumns) {
   load("contraction", R"(^bb0(%a: tensor<40x24xf16>, %b: tensor<24x?xf16, #dl.t<[24, s0]>>):
     %0 = dl.matmul %a, %b : (tensor<40x24xf16>, tensor<24x?xf16, #dl.t<[24, s0]>>) -> tensor<40x?xf16, #dl.t<[40, s0]>>
@@ -163,7 +168,8 @@ TEST_P(MmaKernelTest, FewChannels) {
   }
 }
 
-// Queries times transposed keys, from projections that lie head by head in each row: no copy between.
+// Queries times transposed keys, from projections that lie head by head in each row: no copy
+// between.
 TEST_P(MmaKernelTest, TransposedInPlace) {
   load(
       "contraction",
@@ -179,7 +185,8 @@ TEST_P(MmaKernelTest, TransposedInPlace) {
   check({33, 1}, kExact, Fill::whole);
 }
 
-// Implicit GEMM, channels last: eight channels of a place are copied at once, or zeros outside the image.
+// Implicit GEMM, channels last: eight channels of a place are copied at once, or zeros outside the
+// image.
 TEST_P(MmaKernelTest, ConvolutionChannelsLast) {
   load(
       "contraction",
@@ -195,7 +202,8 @@ TEST_P(MmaKernelTest, ConvolutionChannelsLast) {
   check({3, 1}, kExact, Fill::whole);
 }
 
-// Channels first and filters as PyTorch has them: the image is read element by element, the result's columns are places.
+// Channels first and filters as PyTorch has them: the image is read element by element, the
+// result's columns are places.
 TEST_P(MmaKernelTest, ConvolutionChannelsFirst) {
   load("contraction",
        R"(^bb0(%x: tensor<?x4x9x8xbf16, #dl.t<[s0, 4, 9, 8]>>, %w: tensor<40x4x2x3xbf16>):
@@ -231,7 +239,8 @@ TEST_P(MmaKernelTest, WideIndex) {
     check({size, 1}, kHalf);
 }
 
-// f32 rounded to tf32: 11 bits of each factor, so 2^-10 of each product. Whole numbers of that many bits are exact.
+// f32 rounded to tf32: 11 bits of each factor, so 2^-10 of each product. Whole numbers of that many
+// bits are exact.
 constexpr Tolerance kTf32{0, 2e-3};
 
 TEST_P(MmaKernelTest, Tf32) {

@@ -1,10 +1,10 @@
-//===- NarrowHopperTest.cpp - Products of bytes and of e4m3 by wgmma -------------------*- C++ -*-===//
+//===- NarrowHopperTest.cpp - Products of bytes and of e4m3 by wgmma ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked, on a GPU with three multiprocessors, so that blocks take several
 // tiles. Integers are exact. So are whole numbers of e4m3: the emulator cuts their sums off as an
 // H100 does, below bits that they do not have.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

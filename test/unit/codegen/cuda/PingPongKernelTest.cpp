@@ -1,9 +1,9 @@
-//===- PingPongKernelTest.cpp - Warpgroups that take tiles in turn ----------------------*- C++ -*-===//
+//===- PingPongKernelTest.cpp - Warpgroups that take tiles in turn ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked, on a GPU with three multiprocessors, so that both warpgroups of a
 // block take several tiles. Whole numbers are exact: a slab of another tile shows.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

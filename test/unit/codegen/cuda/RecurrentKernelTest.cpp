@@ -1,9 +1,9 @@
-//===- RecurrentKernelTest.cpp - Blocks that share the units of a recurrence -----------*- C++ -*-===//
+//===- RecurrentKernelTest.cpp - Blocks that share the units of a recurrence --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked, on GPUs that hold all columns, some of them, or none: the same bits
 // on all of them.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

@@ -1,6 +1,6 @@
-//===- ReduceKernelTest.cpp - Reductions, softmax and windows --------------------------*- C++ -*-===//
+//===- ReduceKernelTest.cpp - Reductions, softmax and windows -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -47,7 +47,8 @@ TEST_P(ReduceKernelTest, SoftmaxOfLongRows) {
     check({rows, 1}, {2.0, 1e-3});
 }
 
-// Each thread keeps its part of a row over both stages and the result; a map before it is computed once.
+// Each thread keeps its part of a row over both stages and the result; a map before it is computed
+// once.
 TEST_P(ReduceKernelTest, KeptRows) {
   for (int64_t length : {1, 31, 33, 256, 257, 511, 769, 2048, 2100, 4096, 4097, 8192, 8196}) {
     std::string type = llvm::formatv("tensor<?x{0}xf32, #dl.t<[s0, {0}]>>", length);
@@ -179,7 +180,8 @@ TEST_P(ReduceKernelTest, VectorsOfRows) {
   check({1, 1}, kExact, Fill::whole);
 }
 
-// Far terms, near results, and a row's own dims: a thread for each row, which keeps ten terms and fewer.
+// Far terms, near results, and a row's own dims: a thread for each row, which keeps ten terms and
+// fewer.
 TEST_P(ReduceKernelTest, SoftmaxOfChannels) {
   for (int64_t channels : {5, 40}) {
     std::string type = llvm::formatv("tensor<?x{0}x70x2xf32, #dl.t<[s0, {0}, 70, 2]>>", channels);
@@ -194,7 +196,7 @@ TEST_P(ReduceKernelTest, SoftmaxOfChannels) {
   }
 }
 
-//===- Many blocks for each of few long rows --------------------------------------------------------===//
+//===- Many blocks for each of few long rows --------------------------------------------------===//
 
 TEST_P(ReduceKernelTest, PartsOfOneRow) {
   load("reduce", R"(^bb0(%x: tensor<40001xf32>):
@@ -258,7 +260,8 @@ TEST_P(ReduceKernelTest, PartsOfAnyLength) {
     check({length, 1}, kExact);
 }
 
-// Rows across memory: few (a block combines the parts of each) and many (a warp), with and without dims of their own.
+// Rows across memory: few (a block combines the parts of each) and many (a warp), with and without
+// dims of their own.
 TEST_P(ReduceKernelTest, PartsAcross) {
   schedule = "split_reduce";
   for (int64_t columns : {3, 70}) {

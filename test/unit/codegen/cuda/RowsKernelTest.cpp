@@ -1,6 +1,6 @@
-//===- RowsKernelTest.cpp - Few rows times a matrix ------------------------------------*- C++ -*-===//
+//===- RowsKernelTest.cpp - Few rows times a matrix ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -50,8 +50,8 @@ TEST_P(RowsKernelTest, AlongDepth) {
   check({0, 1}, kHalf);
 }
 
-// Weights are asked for before the grids before this one have ended, also by threads without columns; elements of less than
-// four bytes never are.
+// Weights are asked for before the grids before this one have ended, also by threads without
+// columns; elements of less than four bytes never are.
 TEST_P(RowsKernelTest, WeightsComeEarly) {
   numbers = {{"early", 1}};
   for (const char *type : {"f32", "f16", "i8"}) {

@@ -1,8 +1,8 @@
-//===- SimtKernelTest.cpp - Matrix products in IEEE float ------------------------------*- C++ -*-===//
+//===- SimtKernelTest.cpp - Matrix products in IEEE float ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked. Whole numbers are exact: an element in the wrong place shows.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -20,7 +20,8 @@ protected:
 constexpr Tolerance kSums{0, 1e-5};
 constexpr Tolerance kExact{};
 
-// Both operands along k, copied 16 bytes at a time; rows beyond the end and a last slab that is half empty.
+// Both operands along k, copied 16 bytes at a time; rows beyond the end and a last slab that is
+// half empty.
 TEST_P(SimtKernelTest, LinearRows) {
   loadProduct(
       R"(^bb0(%x: tensor<?x72xf32, #dl.t<[s0, 72]>>, %w: tensor<80x72xf32>, %b: tensor<80xf32>):
@@ -37,7 +38,8 @@ TEST_P(SimtKernelTest, LinearRows) {
     check({rows, 1}, kExact, Fill::whole);
 }
 
-// Tiles of 8 columns, whose lanes have two each, and of 16 for eight warps; weights that come early, of either operand.
+// Tiles of 8 columns, whose lanes have two each, and of 16 for eight warps; weights that come
+// early, of either operand.
 TEST_P(SimtKernelTest, SmallTiles) {
   const char *body =
       R"(^bb0(%x: tensor<?x200xf32, #dl.t<[s0, 200]>>, %w: tensor<40x200xf32>):

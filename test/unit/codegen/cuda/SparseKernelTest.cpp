@@ -1,9 +1,9 @@
-//===- SparseKernelTest.cpp - Products with 2:4 weights on tensor cores ----------------*- C++ -*-===//
+//===- SparseKernelTest.cpp - Products with 2:4 weights on tensor cores -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// By mma.sp and by wgmma.sp, under each policy, checked. The emulator refuses places that are not in
-// order.
-//===----------------------------------------------------------------------------------------------===//
+// By mma.sp and by wgmma.sp, under each policy, checked. The emulator refuses places that are not
+// in order.
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {

@@ -1,9 +1,10 @@
-//===- SplitKernelTest.cpp - Matrix products whose tiles several blocks share ----------*- C++ -*-===//
+//===- SplitKernelTest.cpp - Matrix products whose tiles several blocks share -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Few tiles and long sums, under each policy, checked: the block that comes last may be any. Each launch must leave its
-// counters at zero. Whole numbers are exact: a part that is missing, or counted twice, shows.
-//===----------------------------------------------------------------------------------------------===//
+// Few tiles and long sums, under each policy, checked: the block that comes last may be any. Each
+// launch must leave its counters at zero. Whole numbers are exact: a part that is missing, or
+// counted twice, shows.
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 namespace dlc::test {
@@ -121,7 +122,8 @@ TEST_P(SplitKernelTest, Tf32) {
     check({depth, 1}, kExact, Fill::whole);
 }
 
-// Large grids stay whole, also where only a large enough shape makes them so; so do sums that few steps end.
+// Large grids stay whole, also where only a large enough shape makes them so; so do sums that few
+// steps end.
 TEST_P(SplitKernelTest, StaysWhole) {
   auto product = [&](const std::string &k, int64_t largest) {
     load("contraction",

@@ -1,6 +1,6 @@
-//===- VariantsTest.cpp - Kernels for parts of the shapes ------------------------------*- C++ -*-===//
+//===- VariantsTest.cpp - Kernels for parts of the shapes ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-//===- FlowContextTest.cpp - States, outputs and devices of models with flows ------------------===//
+//===- FlowContextTest.cpp - States, outputs and devices of models with flows -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Library.h"

@@ -154,7 +154,7 @@ LoopStepT &FlowPackage::loop(uint32_t block, uint32_t body) {
   return add(block, std::move(step));
 }
 
-//===- Segments -----------------------------------------------------------------------------------===//
+//===- Segments -------------------------------------------------------------------------------===//
 
 template <class T> static const T *in(const abi::CpuArgs *args, size_t index) {
   return static_cast<const T *>(args->buffers[index]);

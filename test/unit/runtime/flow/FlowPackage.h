@@ -67,10 +67,12 @@ PackageBuilder fillSegment();
 /// a i64[], b i64[] -> a + b.
 PackageBuilder addSegment();
 
-/// A flow with a step of each kind: (x f32[N], trips i64[], doubles bool[]) -> y, filled. If `doubles`, y is x doubled `trips` times;
-/// else x with its size appended while that is less than 6. `filled` are `trips` elements, each `trips`.
+/// A flow with a step of each kind: (x f32[N], trips i64[], doubles bool[]) -> y, filled. If
+/// `doubles`, y is x doubled `trips` times; else x with its size appended while that is less than
+/// 6. `filled` are `trips` elements, each `trips`.
 FlowPackage sampleFlow();
-/// (trips i64[], start i64[]) -> the sum of start and of the numbers of the steps, the sums after each step.
+/// (trips i64[], start i64[]) -> the sum of start and of the numbers of the steps, the sums after
+/// each step.
 FlowPackage sumsFlow();
 
 } // namespace dlc::test

@@ -115,7 +115,8 @@ TEST(Flow, LoopsCountAndStack) {
 }
 
 TEST(Flow, StacksOfOpenLoopsGrow) {
-  // As `sums`, but the loop ends by a condition, of the tensor that a second loop of segments makes.
+  // As `sums`, but the loop ends by a condition, of the tensor that a second loop of segments
+  // makes.
   FlowPackage f;
   Expr n = f.symbol("N", 0, 64), t = f.readSymbol("T", 0, 64);
   uint32_t x = f.inputSlot("x", DType::f32, {n}, {-1});
@@ -141,8 +142,8 @@ TEST(Flow, StacksOfOpenLoopsGrow) {
 }
 
 TEST(Flow, StacksOfNoStepHaveTheDimsOfOne) {
-  // x [N], doubled `trips` times; the stack is [T, N] without a step, too. A dim that the steps would
-  // say (M) is its least.
+  // x [N], doubled `trips` times; the stack is [T, N] without a step, too. A dim that the steps
+  // would say (M) is its least.
   for (bool isKnown : {true, false}) {
     FlowPackage f;
     Expr n = f.symbol("N", 0, 64), t = f.readSymbol("T", 0, 64), m = f.readSymbol("M", 2, 64);

@@ -1,4 +1,4 @@
-//===- FlowVerifierTest.cpp - Each fault of a flow is found and named --------------------------===//
+//===- FlowVerifierTest.cpp - Each fault of a flow is found and named -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/Runner.h"
@@ -29,9 +29,10 @@ LoopStepT &whileOf(FlowPackage &p) { return *stepOf(p, 2, 1).AsLoopStep(); }
 SlotT &slotOf(FlowPackage &p, size_t slot) { return *p.flow().slots[slot]; }
 ModuleT &segmentOf(FlowPackage &p, size_t segment) { return p.segments[segment].module; }
 
-// The package: slots 0 x, 1 trips, 2 doubles (inputs), 3 before, 4 after, 5 doubled, 6 all, 7 shorter, 8 longer, 9 grown,
-// 10 starts, 11 goesOn, 12 y, 13 filled. Numbers 0 N, 1 m (read), 2. Blocks 0: if, size, read, call; 1: loop over 3;
-// 2: call, loop over 4; 3: call; 4: call, call. Segments 0 twice, 1 append, 2 isShort, 3 fill.
+// The package: slots 0 x, 1 trips, 2 doubles (inputs), 3 before, 4 after, 5 doubled, 6 all, 7
+// shorter, 8 longer, 9 grown, 10 starts, 11 goesOn, 12 y, 13 filled. Numbers 0 N, 1 m (read), 2.
+// Blocks 0: if, size, read, call; 1: loop over 3; 2: call, loop over 4; 3: call; 4: call, call.
+// Segments 0 twice, 1 append, 2 isShort, 3 fill.
 const Fault kFaults[] = {
     {"NoFlow", [](FlowPackage &p) { p.module.flow = nullptr; },
      "module: expected a flow and segments that it calls; it has one of them"},

@@ -231,7 +231,8 @@ TEST_F(Graph, WeightsAndActivationsAreOneAllocationEach) {
   EXPECT_EQ(calls.uploads, 0);
 }
 
-// Kernels that wait for those before them may begin before these have ended; on GPUs that know of it, unless told not to.
+// Kernels that wait for those before them may begin before these have ended; on GPUs that know of
+// it, unless told not to.
 TEST_F(Graph, KernelsThatWaitBeginEarly) {
   PackageBuilder waiting = cudaPackage();
   for (auto &kernel : waiting.module.programs.back()->kernels)

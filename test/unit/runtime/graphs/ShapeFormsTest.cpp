@@ -1,4 +1,4 @@
-//===- ShapeFormsTest.cpp - Shapes that share a graph ------------------------------------------===//
+//===- ShapeFormsTest.cpp - Shapes that share a graph -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/graphs/ShapeForms.h"
@@ -26,8 +26,9 @@ namespace {
 
 constexpr int64_t kMostRows = 64, kFewRows = 10;
 
-/// y = 2 * x + N + 1 over f32[N,4], in two kernels; N in 0..64. The first finds N in its grid, so that another grid than the shape's
-/// shows in the result. Both wait for what is before them. Up to kFewRows rows a variant of the second adds 3, not 1.
+/// y = 2 * x + N + 1 over f32[N,4], in two kernels; N in 0..64. The first finds N in its grid, so
+/// that another grid than the shape's shows in the result. Both wait for what is before them. Up to
+/// kFewRows rows a variant of the second adds 3, not 1.
 PackageBuilder formPackage() {
   using namespace dlc::schema;
   using B = PackageBuilder;

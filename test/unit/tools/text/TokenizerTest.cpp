@@ -1,6 +1,6 @@
-//===- TokenizerTest.cpp - Texts and tokens as Hugging Face's package has them ----------*- C++ -*-===//
+//===- TokenizerTest.cpp - Texts and tokens as Hugging Face's package has them ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/TextStream.h"
 
 #include "llvm/ADT/StringExtras.h"

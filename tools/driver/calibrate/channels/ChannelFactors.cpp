@@ -1,6 +1,6 @@
-//===- ChannelFactors.cpp - Factors of channels, from an activation into its weights ---*- C++ -*-===//
+//===- ChannelFactors.cpp - Factors of channels, from an activation into its weights ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/channels/ChannelFactors.h"
 
 #include "ir/dl/DLOps.h"

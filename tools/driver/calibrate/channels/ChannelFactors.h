@@ -1,6 +1,6 @@
-//===- ChannelFactors.h - Factors of channels, from an activation into its weights -----*- C++ -*-===//
+//===- ChannelFactors.h - Factors of channels, from an activation into its weights --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_CHANNELFACTORS_H
 #define DLC_TOOLS_DRIVER_CHANNELFACTORS_H
 

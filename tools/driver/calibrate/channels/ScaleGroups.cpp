@@ -1,6 +1,6 @@
-//===- ScaleGroups.cpp - Activations and weights that share scales of their channels ---*- C++ -*-===//
+//===- ScaleGroups.cpp - Activations and weights that share scales of their channels ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/channels/ScaleGroups.h"
 
 #include "ir/dl/base/PrecisionMarks.h"

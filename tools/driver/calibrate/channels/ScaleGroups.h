@@ -1,6 +1,6 @@
-//===- ScaleGroups.h - Activations and weights that share scales of their channels -----*- C++ -*-===//
+//===- ScaleGroups.h - Activations and weights that share scales of their channels --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_SCALEGROUPS_H
 #define DLC_TOOLS_DRIVER_SCALEGROUPS_H
 

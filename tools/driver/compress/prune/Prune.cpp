@@ -1,6 +1,6 @@
-//===- Prune.cpp - dlc prune: the smallest weights become zero -------------------------*- C++ -*-===//
+//===- Prune.cpp - dlc prune: the smallest weights become zero ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/Prune.h"
 
 #include "frontend/Frontend.h"

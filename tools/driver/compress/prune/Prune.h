@@ -1,4 +1,4 @@
-//===- Prune.h - dlc prune: the smallest weights become zero ---------------------------*- C++ -*-===//
+//===- Prune.h - dlc prune: the smallest weights become zero ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_PRUNE_H
 #define DLC_TOOLS_DRIVER_PRUNE_H

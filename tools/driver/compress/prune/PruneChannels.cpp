@@ -1,6 +1,6 @@
-//===- PruneChannels.cpp - dlc prune --pattern channels ----------------------------------*- C++ -*-===//
+//===- PruneChannels.cpp - dlc prune --pattern channels -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/PruneChannels.h"
 
 #include "passes/compress/ColumnFit.h"

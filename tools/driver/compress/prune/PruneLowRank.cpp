@@ -1,6 +1,6 @@
-//===- PruneLowRank.cpp - dlc prune --pattern low-rank -----------------------------------*- C++ -*-===//
+//===- PruneLowRank.cpp - dlc prune --pattern low-rank ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/PruneLowRank.h"
 
 #include "passes/compress/prune/ChannelGroups.h"

@@ -1,4 +1,4 @@
-//===- PruneLowRank.h - dlc prune --pattern low-rank -------------------------------------*- C++ -*-===//
+//===- PruneLowRank.h - dlc prune --pattern low-rank --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_PRUNELOWRANK_H
 #define DLC_TOOLS_DRIVER_PRUNELOWRANK_H
@@ -8,9 +8,9 @@
 namespace dlc {
 
 /// Makes of each linear layer two, with so narrow a value between them that the share
-/// `options.sparsity` of its multiplications is gone, and writes the new text and weights. `weights`
-/// are those of `plain`, a copy of the model in which only plain products are left. An ExitCode,
-/// reported unless it is kOk.
+/// `options.sparsity` of its multiplications is gone, and writes the new text and weights.
+/// `weights` are those of `plain`, a copy of the model in which only plain products are left. An
+/// ExitCode, reported unless it is kOk.
 int pruneLowRank(PrunedModel &model, mlir::ModuleOp plain, llvm::ArrayRef<PrunableWeight> weights,
                  const PruneOptions &options);
 

@@ -1,6 +1,6 @@
-//===- PruneReport.cpp - What dlc prune did, for people and programs -------------------*- C++ -*-===//
+//===- PruneReport.cpp - What dlc prune did, for people and programs ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/PruneReport.h"
 
 #include "tools/driver/cli/Output.h"

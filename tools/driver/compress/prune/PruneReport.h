@@ -1,4 +1,4 @@
-//===- PruneReport.h - What dlc prune did, for people and programs ---------------------*- C++ -*-===//
+//===- PruneReport.h - What dlc prune did, for people and programs ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_PRUNEREPORT_H
 #define DLC_TOOLS_DRIVER_PRUNEREPORT_H
@@ -19,14 +19,15 @@ struct PrunedWeight {
   const frontend::StoredTensor *tensor;
   ZeroEffect effect;
   std::string whyKept; // empty: it was pruned
-  /// The Euclidean length of the change of what the layer gives on the data of --calib, as a part of
-  /// that of what it gave.
+  /// The Euclidean length of the change of what the layer gives on the data of --calib, as a part
+  /// of that of what it gave.
   std::optional<double> outputError = std::nullopt;
 };
 
 struct PruneReport {
-  /// Channels that changed places, and the part of the weights' worth that 2:4 keeps, in their own order and in
-  /// the new one: of the squares, with data times the mean squares of what they are multiplied with.
+  /// Channels that changed places, and the part of the weights' worth that 2:4 keeps, in their own
+  /// order and in the new one: of the squares, with data times the mean squares of what they are
+  /// multiplied with.
   struct Reordering {
     int64_t channels = 0;
     double keptBefore = 0, keptAfter = 0;

@@ -1,6 +1,6 @@
-//===- PrunedModel.cpp - A model whose weights change, and its files ---------------------*- C++ -*-===//
+//===- PrunedModel.cpp - A model whose weights change, and its files ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/PrunedModel.h"
 
 #include "frontend/Frontend.h"

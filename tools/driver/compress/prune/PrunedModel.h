@@ -1,4 +1,4 @@
-//===- PrunedModel.h - A model whose weights change, and its files -----------------------*- C++ -*-===//
+//===- PrunedModel.h - A model whose weights change, and its files ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_PRUNEDMODEL_H
 #define DLC_TOOLS_DRIVER_PRUNEDMODEL_H
@@ -54,8 +54,8 @@ public:
 
   /// Writes the text and the weights; an ExitCode, reported unless it is kOk.
   int write(const PruneOptions &options);
-  /// Writes the module, which has changed, as dlc import does. `numbers` are those of its weights by
-  /// name, in the order of the ops.
+  /// Writes the module, which has changed, as dlc import does. `numbers` are those of its weights
+  /// by name, in the order of the ops.
   int writeChanged(const PruneOptions &options,
                    const llvm::StringMap<std::vector<uint8_t>> &numbers, ImportedText &written);
 

@@ -1,6 +1,6 @@
-//===- ReorderChannels.cpp - Channels change places before zeros are chosen --------------*- C++ -*-===//
+//===- ReorderChannels.cpp - Channels change places before zeros are chosen ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/ReorderChannels.h"
 
 #include "passes/compress/prune/ChannelGroups.h"
@@ -18,7 +18,8 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Looks at four numbers of a row that the search for an order may take, for each list of channels: some seconds.
+/// Looks at four numbers of a row that the search for an order may take, for each list of channels:
+/// some seconds.
 static constexpr int64_t kBudget = int64_t{1} << 32;
 
 namespace {

@@ -1,6 +1,6 @@
-//===- BlockStorage.cpp - Weights without their blocks of zeros ------------------------*- C++ -*-===//
+//===- BlockStorage.cpp - Weights without their blocks of zeros ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/sparse/BlockStorage.h"
 
 #include "ir/analysis/CostModel.h"

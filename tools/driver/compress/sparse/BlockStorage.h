@@ -1,4 +1,4 @@
-//===- BlockStorage.h - Weights without their blocks of zeros ---------------------------*- C++ -*-===//
+//===- BlockStorage.h - Weights without their blocks of zeros -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_BLOCKSTORAGE_H
 #define DLC_TOOLS_DRIVER_BLOCKSTORAGE_H

@@ -1,6 +1,6 @@
-//===- SparseStorage.cpp - How weights are stored without their zeros ------------------*- C++ -*-===//
+//===- SparseStorage.cpp - How weights are stored without their zeros ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/sparse/SparseStorage.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,4 @@
-//===- SparseStorage.h - How weights are stored without their zeros ---------------------*- C++ -*-===//
+//===- SparseStorage.h - How weights are stored without their zeros -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_SPARSESTORAGE_H
 #define DLC_TOOLS_DRIVER_SPARSESTORAGE_H

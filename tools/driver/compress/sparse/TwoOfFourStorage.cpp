@@ -1,6 +1,6 @@
-//===- TwoOfFourStorage.cpp - Two of each four neighbours of a weight ------------------*- C++ -*-===//
+//===- TwoOfFourStorage.cpp - Two of each four neighbours of a weight ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/sparse/TwoOfFourStorage.h"
 
 #include "ir/analysis/CostModel.h"

@@ -1,6 +1,6 @@
-//===- BytePairModel.cpp - Characters, merged pair by pair -----------------------------*- C++ -*-===//
+//===- BytePairModel.cpp - Characters, merged pair by pair --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "tools/driver/text/Characters.h"
 #include "tools/driver/text/model/TokenModel.h"
@@ -36,7 +36,7 @@ private:
 };
 } // namespace
 
-//===- The file -----------------------------------------------------------------------------------===//
+//===- The file -------------------------------------------------------------------------------===//
 
 void BytePairModel::readMerge(const FileField &field, size_t rank) {
   std::string left, right;
@@ -82,7 +82,7 @@ void BytePairModel::readFields(const FileField &field) {
   field.get("merges").forEach([&](const FileField &merge) { readMerge(merge, rank++); });
 }
 
-//===- Texts --------------------------------------------------------------------------------------===//
+//===- Texts ----------------------------------------------------------------------------------===//
 
 bool BytePairModel::addUnknown(std::vector<int64_t> &symbols, Problem &problem) const {
   auto id = vocabulary.id(*unknown);

@@ -1,6 +1,6 @@
-//===- TokenModel.cpp - Pieces of text as tokens of a vocabulary -----------------------*- C++ -*-===//
+//===- TokenModel.cpp - Pieces of text as tokens of a vocabulary --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/model/TokenModel.h"
 
 #include "tools/driver/text/Characters.h"

@@ -1,4 +1,4 @@
-//===- TokenModel.h - Pieces of text as tokens of a vocabulary -------------------------*- C++ -*-===//
+//===- TokenModel.h - Pieces of text as tokens of a vocabulary ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_TOOLS_DRIVER_TEXT_TOKENMODEL_H
 #define DLC_TOOLS_DRIVER_TEXT_TOKENMODEL_H

@@ -1,6 +1,6 @@
-//===- UnigramModel.cpp - The likeliest way to cut a piece -----------------------------*- C++ -*-===//
+//===- UnigramModel.cpp - The likeliest way to cut a piece --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "tools/driver/text/Characters.h"
 #include "tools/driver/text/PrefixIndex.h"

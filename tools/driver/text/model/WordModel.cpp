@@ -1,6 +1,6 @@
-//===- WordModel.cpp - A token for each word -------------------------------------------*- C++ -*-===//
+//===- WordModel.cpp - A token for each word ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/model/TokenModel.h"
 
 #include "frontend/Spelling.h"

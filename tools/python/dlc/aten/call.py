@@ -158,7 +158,8 @@ class Call:
         )
 
     def same(self, renamed=None):
-        """Calls the function of the same name with the arguments that differ from their defaults."""
+        """Calls the function of the same name with the arguments that differ from their defaults.
+        """
         texts, by_name = [], False
         for argument in self.schema.arguments:
             value = self.arguments[argument.name]

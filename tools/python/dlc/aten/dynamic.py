@@ -40,8 +40,8 @@ def _checked(value, dims):
 
 
 class DynamicShapes:
-    """The caller's `dynamic`: {"x": {0: "N"}} by the names of forward's parameters or of the model's
-    inputs; a tree of such dicts for a parameter that is a tree."""
+    """The caller's `dynamic`: {"x": {0: "N"}} by the names of forward's parameters or of the
+    model's inputs; a tree of such dicts for a parameter that is a tree."""
 
     def __init__(self, structure, dynamic):
         self.structure, self.limits, self.factors = structure, {}, {}
@@ -116,7 +116,8 @@ class DynamicShapes:
         return pytree.tree_unflatten(leaves, self.spec)
 
     def _limit_minima(self, message):
-        """Takes the limits that guards such as min(512, T) == T are, for which PyTorch suggests none."""
+        """Takes the limits that guards such as min(512, T) == T are, for which PyTorch suggests
+        none."""
         found = False
         guard = r"values of (\w+) = (\S+) in .* guard torch\.sym_min\((\d+), (\S+)\) == (\S+?)\.?$"
         for name, size, most, first, second in re.findall(guard, message, re.M):

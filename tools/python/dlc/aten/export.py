@@ -93,8 +93,8 @@ def _decomposed(program):
 
 
 #: How torch.export is asked, one way after another: whether sizes of 0 and 1 are like others, and
-#: whether the example decides where the data decide what the module's Python does. A run then checks
-#: that its own data decide alike.
+#: whether the example decides where the data decide what the module's Python does. A run then
+#: checks that its own data decide alike.
 _WAYS = ((True, False), (False, False), (True, True), (False, True))
 #: Those in which 0 and 1 are not like other sizes.
 _OF_NUMBERS = tuple(way for way in _WAYS if not way[0])
@@ -150,10 +150,7 @@ def _oblivious(is_so):
 def _explained(message):
     """PyTorch's message without its advice on PyTorch's own options."""
     lines = [
-        line
-        for line in message.splitlines()
-        if line.strip()
-        and not re.search(
+        line for line in message.splitlines() if line.strip() and not re.search(
             r"TORCH_LOGS|TORCHDYNAMO|draft_export|docs\.google|Suggested fixes|For more information|extended logs|C\+\+ stack",
             line,
         )

@@ -1,8 +1,8 @@
 """A program of torch.export without ops that write their operands, where little is to be done.
 
 PyTorch's own way (run_decompositions) traces the program once more, which takes longer than the
-export. It is needed for ops that the table has no row for, for graphs in graphs, and for what writes
-inputs, buffers, or parts of a tensor that something else reads."""
+export. It is needed for ops that the table has no row for, for graphs in graphs, and for what
+writes inputs, buffers, or parts of a tensor that something else reads."""
 
 import math
 import operator
@@ -67,8 +67,8 @@ def _kind(node):
 
 
 def _functional_of(node):
-    """The overload that computes what `node` writes, where the table has a row for it and the dtypes
-    are those of the first operand, so that nothing is converted."""
+    """The overload that computes what `node` writes, where the table has a row for it and the
+    dtypes are those of the first operand, so that nothing is converted."""
     schema = node.target._schema
     namespace, _, name = schema.name.partition("::")
     written = [

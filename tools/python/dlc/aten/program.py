@@ -68,7 +68,8 @@ def is_check(node):
 
 
 class Scope:
-    """The values of one graph: those of a branch or a loop know those around it by their arguments."""
+    """The values of one graph: those of a branch or a loop know those around it by their arguments.
+    """
 
     def __init__(self, graph, indent):
         self.graph, self.indent, self.values = graph, indent, {}

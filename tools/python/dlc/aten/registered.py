@@ -1,9 +1,9 @@
 """Rows that users give for their own ops of PyTorch (dlc.register_op).
 
-A user's text is checked by itself before it becomes a part of a model: as the whole of a small model
-whose inputs have the types of the op's arguments and whose outputs have the types that the op's fake
-function gives. So a message is about the op and its text, and not about a line of a text that the
-user never sees."""
+A user's text is checked by itself before it becomes a part of a model: as the whole of a small
+model whose inputs have the types of the op's arguments and whose outputs have the types that the
+op's fake function gives. So a message is about the op and its text, and not about a line of a text
+that the user never sees."""
 
 import functools
 import json

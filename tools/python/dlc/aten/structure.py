@@ -102,7 +102,8 @@ class Structure:
         return [leaf for leaf, is_tensor in zip(leaves, self.is_tensor) if is_tensor]
 
     def of_results(self, program):
-        """Reads the results' tree from an exported program: which of them the model gives, by name."""
+        """Reads the results' tree from an exported program: which of them the model gives, by name.
+        """
         self.out_spec = program.call_spec.out_spec
         specs = [spec for spec in program.graph_signature.output_specs]
         self.changed = [spec.target for spec in specs if spec.kind.name == "USER_INPUT_MUTATION"]

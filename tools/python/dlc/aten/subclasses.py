@@ -2,8 +2,8 @@
 is refused by name.
 
 torch.export takes a tensor of several tensors apart by itself and writes out what it computes. So a
-weight of 8 bits with a scale for each row needs nothing here. Weights of fewer bits, or with a scale
-for each group, become a `Packed`, whose codes the kernels unpack as they read them."""
+weight of 8 bits with a scale for each row needs nothing here. Weights of fewer bits, or with a
+scale for each group, become a `Packed`, whose codes the kernels unpack as they read them."""
 
 import contextlib
 import re
@@ -65,10 +65,10 @@ def check(module, labels, values):
 
 
 class Packed(torch.nn.Module):
-    """A matrix (q - zero) * scale + shift of whole numbers q, of -8 to 7 if `bits` is 4 and of i8 if
-    it is 8. Scale, zero and shift are for groups of neighbours of a row; zero or shift may be None.
-    Codes of 4 bits and their zeros are 8 higher, as u8; a byte has column j in its low bits and column
-    j + K/2 in its high ones."""
+    """A matrix (q - zero) * scale + shift of whole numbers q, of -8 to 7 if `bits` is 4 and of i8
+    if it is 8. Scale, zero and shift are for groups of neighbours of a row; zero or shift may be
+    None. Codes of 4 bits and their zeros are 8 higher, as u8; a byte has column j in its low bits
+    and column j + K/2 in its high ones."""
 
     def __init__(self, codes, scale, zero, shift, bits):
         super().__init__()

@@ -1,10 +1,10 @@
-//===- ContractionSparse.cpp - Products with 2:4 weights on tensor cores ---------------*- C++ -*-===//
+//===- ContractionSparse.cpp - Products with 2:4 weights on tensor cores ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls contract_sparse (dlc_contract_sparse.cuh) for a product whose columns dl.expand_two_of_four
-// makes, whatever their number of rows: where these are few, what counts is that memory moves 9/16 of
-// the bytes.
-//===----------------------------------------------------------------------------------------------===//
+// makes, whatever their number of rows: where these are few, what counts is that memory moves 9/16
+// of the bytes.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"
 
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"

@@ -1,4 +1,4 @@
-//===- ContractionSparse.h - Products with 2:4 weights ----------------------------------*- C++ -*-===//
+//===- ContractionSparse.h - Products with 2:4 weights ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONSPARSE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONSPARSE_H

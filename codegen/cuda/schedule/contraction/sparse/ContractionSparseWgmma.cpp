@@ -1,9 +1,9 @@
-//===- ContractionSparseWgmma.cpp - Products with 2:4 weights on Hopper ----------------*- C++ -*-===//
+//===- ContractionSparseWgmma.cpp - Products with 2:4 weights on Hopper -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls contract_wgmma_sparse (dlc_contract_sparse90.cuh) where TMA can read the rows and the numbers
-// of the columns as they lie.
-//===----------------------------------------------------------------------------------------------===//
+// Calls contract_wgmma_sparse (dlc_contract_sparse90.cuh) where TMA can read the rows and the
+// numbers of the columns as they lie.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/MappedTemplate.h"
 #include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"

@@ -1,6 +1,6 @@
-//===- DepthwiseChoice.cpp - Which strip a thread of a depthwise convolution gets -------*- C++ -*-===//
+//===- DepthwiseChoice.cpp - Which strip a thread of a depthwise convolution gets ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/window/DepthwiseChoice.h"
 
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
@@ -14,7 +14,8 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Beyond these a block of 128 threads shares a multiprocessor with too few others to hide its loads.
+/// Beyond these a block of 128 threads shares a multiprocessor with too few others to hide its
+/// loads.
 static constexpr int64_t kMostRegisters = 128;
 /// What addresses and bounds take.
 static constexpr int64_t kPlainRegisters = 28;
@@ -68,7 +69,8 @@ double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t 
   double instructions = kInstructions.depthwiseStart + products +
                         loads * kInstructions.depthwiseLoad +
                         kInstructions.depthwiseResult * double(strip.results());
-  // Neighbouring threads begin a strip's width apart where columns are innermost; 128 bytes leave L1 in a clock.
+  // Neighbouring threads begin a strip's width apart where columns are innermost; 128 bytes leave
+  // L1 in a clock.
   int64_t apart = shape.isChannelsLast ? strip.lanes : strip.columns * shape.columns.stride;
   double lines = std::clamp(double(32 * apart * shape.elementBytes) / 128, 1.0, 32.0);
   double clocks = std::max(instructions / 4, loads * lines);

@@ -1,8 +1,9 @@
-//===- DepthwiseChoice.h - Which strip a thread of a depthwise convolution gets ---------*- C++ -*-===//
+//===- DepthwiseChoice.h - Which strip a thread of a depthwise convolution gets -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An estimate, not a search: wide strips load less for each result, narrow ones keep more of the GPU busy.
-//===----------------------------------------------------------------------------------------------===//
+// An estimate, not a search: wide strips load less for each result, narrow ones keep more of the
+// GPU busy.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
 

@@ -1,9 +1,9 @@
-//===- DepthwiseKernel.cpp - Convolutions of few channels each -------------------------*- C++ -*-===//
+//===- DepthwiseKernel.cpp - Convolutions of few channels each ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls depthwise (dlc_depthwise.cuh): where groups are as small as a channel or a few, each thread computes a strip of
-// neighbouring results.
-//===----------------------------------------------------------------------------------------------===//
+// Calls depthwise (dlc_depthwise.cuh): where groups are as small as a channel or a few, each thread
+// computes a strip of neighbouring results.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Places.h"
@@ -20,7 +20,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Groups of more channels are left to one thread a result: the strip would read every filter alone.
+/// Groups of more channels are left to one thread a result: the strip would read every filter
+/// alone.
 static constexpr int64_t kMostDepth = 64;
 /// What an unbounded or changing extent is taken for.
 static constexpr int64_t kUsualExtent = 64;
@@ -58,8 +59,8 @@ private:
   }
   bool isPlain(unsigned term);
   bool liesTogether(AffineExpr offset, AffineExpr variable, int64_t count) const;
-  /// `count` neighbours along a row of the image are one aligned vector in memory that is inside the
-  /// image or outside, from the tap that reads the first element of a row on.
+  /// `count` neighbours along a row of the image are one aligned vector in memory that is inside
+  /// the image or outside, from the tap that reads the first element of a row on.
   bool liesAlong(int64_t count) const;
   WindowShape windowOf(const std::optional<Slide> &slide) const;
   DepthwiseShape shape();
@@ -188,7 +189,8 @@ bool DepthwiseSchedule::isPlain(unsigned term) {
   return plain;
 }
 
-/// `count` neighbours along `variable`, from a multiple of that on, are one aligned vector in memory.
+/// `count` neighbours along `variable`, from a multiple of that on, are one aligned vector in
+/// memory.
 bool DepthwiseSchedule::liesTogether(AffineExpr offset, AffineExpr variable, int64_t count) const {
   llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{variable, variable * count}};
   return k.math.strideAlong(offset, variable) == Stride::unit &&
@@ -256,7 +258,8 @@ DepthwiseShape DepthwiseSchedule::shape() {
           along};
 }
 
-/// Binds the reduction loops and the window's dims: `at` is rc, rh, rw, then th and tw where the image is read.
+/// Binds the reduction loops and the window's dims: `at` is rc, rh, rw, then th and tw where the
+/// image is read.
 void DepthwiseSchedule::bindTaps(ValueRange at) {
   unsigned numParallel = nest.parallel.size();
   auto bind = [&](unsigned loop, Value value) {

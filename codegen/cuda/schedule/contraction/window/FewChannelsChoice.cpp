@@ -1,6 +1,6 @@
-//===- FewChannelsChoice.cpp - Which rows a block of a first layer gets ----------------*- C++ -*-===//
+//===- FewChannelsChoice.cpp - Which rows a block of a first layer gets -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/window/FewChannelsChoice.h"
 
 #include "ir/machine/InstructionCounts.h"

@@ -1,9 +1,9 @@
-//===- FewChannelsChoice.h - Which rows a block of a first layer gets ------------------*- C++ -*-===//
+//===- FewChannelsChoice.h - Which rows a block of a first layer gets ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An estimate, not a search: many rows share the filters and the lines of the image, few keep more of
-// the GPU busy.
-//===----------------------------------------------------------------------------------------------===//
+// An estimate, not a search: many rows share the filters and the lines of the image, few keep more
+// of the GPU busy.
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
 
@@ -42,8 +42,8 @@ struct FewChannelsTile {
 /// Clocks that the convolution is estimated to take.
 double estimatedClocks(const FewChannelsTile &tile, const FewChannelsShape &shape,
                        const GpuModel &gpu);
-/// The tiles that fit, and the one of them with the smallest estimate; none, and one of no rows, where
-/// none fits.
+/// The tiles that fit, and the one of them with the smallest estimate; none, and one of no rows,
+/// where none fits.
 std::vector<FewChannelsTile> fewChannelsTiles(const FewChannelsShape &shape);
 FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuModel &gpu);
 

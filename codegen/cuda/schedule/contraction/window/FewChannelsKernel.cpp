@@ -1,9 +1,9 @@
-//===- FewChannelsKernel.cpp - Convolutions of images of few channels ------------------*- C++ -*-===//
+//===- FewChannelsKernel.cpp - Convolutions of images of few channels ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls contract_few_channels (dlc_few_channels.cuh): the first layer of a network, whose image lies
-// row after row as it comes from outside.
-//===----------------------------------------------------------------------------------------------===//
+// Calls contract_few_channels (dlc_few_channels.cuh): the first layer of a network, whose image
+// lies row after row as it comes from outside.
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"

@@ -1,8 +1,8 @@
-//===- AttentionFaultsTest.cpp - Attention with a barrier taken out ---------------------*- C++ -*-===//
+//===- AttentionFaultsTest.cpp - Attention with a barrier taken out -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each barrier of the walk over the keys is taken out once: the checker must find it.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/attention/AttentionHead.h"
 
 namespace dlc::test {

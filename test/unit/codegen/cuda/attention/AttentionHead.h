@@ -1,6 +1,6 @@
-//===- AttentionHead.h - Heads whose attention is one kernel ----------------------------*- C++ -*-===//
+//===- AttentionHead.h - Heads whose attention is one kernel ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_UNIT_CODEGEN_CUDA_ATTENTION_ATTENTIONHEAD_H
 #define DLC_TEST_UNIT_CODEGEN_CUDA_ATTENTION_ATTENTIONHEAD_H
 

@@ -1,9 +1,9 @@
-//===- AttentionKernelTest.cpp - Attention in one kernel --------------------------------*- C++ -*-===//
+//===- AttentionKernelTest.cpp - Attention in one kernel ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked. What test/numeric asks at boundary shapes is asked here of layouts,
 // masks and numbers that its rows do not have.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/attention/AttentionHead.h"
 
 namespace dlc::test {

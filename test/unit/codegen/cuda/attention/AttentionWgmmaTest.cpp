@@ -1,8 +1,8 @@
-//===- AttentionWgmmaTest.cpp - Attention by TMA and wgmma ------------------------------*- C++ -*-===//
+//===- AttentionWgmmaTest.cpp - Attention by TMA and wgmma --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Under each policy, checked, on a GPU with three multiprocessors: blocks take several tiles.
-//===----------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/attention/AttentionHead.h"
 
 namespace dlc::test {
