@@ -15,6 +15,7 @@ OURS = tuple(folder + "/" for folder in MAY_INCLUDE) + ("dlc/", "test/")
 # What starts at once, and what reads files of strangers: no MLIR, and of ours these folders alone.
 WITHOUT_MLIR = {
     "frontend/arrays/": ("frontend/arrays/", "frontend/SiblingFile.h", "frontend/Spelling.h"),
+    "tools/driver/base/": (),
     "tools/driver/cli/": (),
     "tools/driver/measure/": (),
     "tools/driver/run/": (),
@@ -23,6 +24,10 @@ WITHOUT_MLIR = {
 }
 COMMANDS = tuple(f for f in WITHOUT_MLIR if f.startswith("tools/")) + (
     "frontend/arrays/", "frontend/Spelling.h", "runtime/", "dlc/")
+# The folders of tools/driver from the lowest layer to the highest: each may include itself and
+# those before it.
+DRIVER_LAYERS = ("base run text measure inspect weights source compiler calibrate precision "
+                 "compress tune cli linked lsp").split()
 # Device headers are handed to NVRTC with nothing else: they include only each other, by name.
 DEVICE = "codegen/cuda/device/"
 # Each folder is one CMake target of this name; links follow the same table.
@@ -60,7 +65,7 @@ def includes(path, folder, text):
         elif header.startswith(OURS) and not header.startswith(MAY_INCLUDE[folder]):
             allowed = ", ".join(MAY_INCLUDE[folder])
             yield f"{where}: {folder} may not include '{header}' (it may include {allowed}): the two meet in ir/"
-        elif problem := without_mlir(path, header):
+        elif problem := without_mlir(path, header) or against_layers(path, header):
             yield f"{where}: {problem}"
         elif folder == "runtime" and header.startswith(
             ("mlir/", "llvm/", "mlir-c/", "llvm-c/", "clang/")):
@@ -81,6 +86,18 @@ def without_mlir(path, header):
     if header.startswith(OURS) and not header.startswith(allowed):
         return f"{folder} may not include '{header}' (it may include {', '.join(allowed)}): it is linked without MLIR"
     return None
+
+
+def against_layers(path, header):
+    """Why a file of tools/driver may not include the header of another folder there, or None."""
+    if not (path.startswith("tools/driver/") and header.startswith("tools/driver/")):
+        return None
+    folder, of = path.split("/")[2], header.split("/")[2]
+    if folder not in DRIVER_LAYERS or of not in DRIVER_LAYERS:
+        return f"tools/driver/{folder if folder not in DRIVER_LAYERS else of} has no place in DRIVER_LAYERS"
+    if DRIVER_LAYERS.index(of) <= DRIVER_LAYERS.index(folder):
+        return None
+    return f"tools/driver/{folder} may not include '{header}', which lies in a higher layer"
 
 
 def links(path, folder, text):
@@ -112,8 +129,12 @@ PLANTED = [
     ({"ir/I.cpp": '#include "../passes/P.h"\n'}, "from the root"),
     ({"ir/I.cpp": '#include "Near.h"\n'}, "from the root"),
     ({"tools/driver/cli/E.cpp": '#include "mlir/IR/Value.h"\n'}, "must start without MLIR"),
-    ({"tools/driver/run/E.cpp": '#include "tools/driver/compiler/Import.h"\n'},
+    ({"tools/driver/run/E.cpp": '#include "tools/driver/source/Import.h"\n'},
      "it is linked without MLIR"),
+    ({"tools/driver/compiler/E.cpp": '#include "tools/driver/tune/Tune.h"\n'},
+     "which lies in a higher layer"),
+    ({"tools/driver/new/E.cpp": '#include "tools/driver/base/Output.h"\n'},
+     "has no place in DRIVER_LAYERS"),
     ({"frontend/arrays/A.h": '#include "frontend/weights/WeightRules.h"\n'},
      "it is linked without MLIR"),
     ({"codegen/cuda/device/k.cuh": "#include <cuda_fp16.h>\n"}, "only its neighbours"),

@@ -10,7 +10,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Interpreter.h"
 #include "ir/interpreter/NestRunner.h"
-#include "tools/driver/compiler/Dialects.h"
+#include "tools/driver/source/Dialects.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"

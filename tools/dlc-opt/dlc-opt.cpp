@@ -4,7 +4,7 @@
 #include "codegen/Passes.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
-#include "tools/driver/compiler/Dialects.h"
+#include "tools/driver/source/Dialects.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"

@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Decoder.h"
 #include "test/unit/runtime/CudaRunner.h"
-#include "tools/driver/cli/ExitCode.h"
+#include "tools/driver/base/ExitCode.h"
 
 #include <gtest/gtest.h>
 

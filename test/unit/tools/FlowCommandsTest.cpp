@@ -4,9 +4,9 @@
 #include "frontend/arrays/NpzFile.h"
 #include "runtime/core/package/Module.h"
 #include "test/unit/runtime/flow/FlowPackage.h"
+#include "tools/driver/base/ExitCode.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Compiler.h"
-#include "tools/driver/cli/ExitCode.h"
 #include "tools/driver/run/Tensors.h"
 
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 //===------------------------------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
+#include "tools/driver/base/ExitCode.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Compiler.h"
-#include "tools/driver/cli/ExitCode.h"
 
 #include <gtest/gtest.h>
 

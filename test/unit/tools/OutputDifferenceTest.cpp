@@ -1,7 +1,7 @@
 //===- OutputDifferenceTest.cpp - Figures of differences against numbers by hand ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/measure/OutputDifference.h"
+#include "tools/driver/run/OutputDifference.h"
 #include "tools/driver/measure/AnswerTally.h"
 
 #include <gtest/gtest.h>

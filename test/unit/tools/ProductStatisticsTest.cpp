@@ -6,9 +6,9 @@
 #include "frontend/arrays/NpzFile.h"
 #include "ir/dl/DLOps.h"
 #include "passes/compress/prune/SecondMoment.h"
-#include "tools/driver/cli/ExitCode.h"
-#include "tools/driver/compiler/Dialects.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/base/ExitCode.h"
+#include "tools/driver/source/Dialects.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/PackageBuilder.h"
+#include "tools/driver/base/ExitCode.h"
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Compiler.h"
-#include "tools/driver/cli/ExitCode.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "frontend/arrays/NpzFile.h"
 #include "test/unit/runtime/PackageBuilder.h"
 #include "test/unit/runtime/Runner.h"
-#include "tools/driver/cli/ExitCode.h"
+#include "tools/driver/base/ExitCode.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -5,7 +5,7 @@
 
 #include "ir/dl/DLOps.h"
 #include "passes/Pipelines.h"
-#include "tools/driver/compiler/Dialects.h"
+#include "tools/driver/source/Dialects.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

@@ -7,9 +7,9 @@
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/buffers/PrependResults.h"
-#include "tools/driver/calibrate/QuantizationGrids.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/compiler/QuantizationGrids.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"

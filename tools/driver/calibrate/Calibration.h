@@ -6,7 +6,7 @@
 
 #include "passes/compress/quantize/QuantizableProducts.h"
 #include "passes/compress/quantize/QuantizationGain.h"
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 #include "tools/driver/measure/RangeEstimator.h"
 
 #include <functional>

@@ -6,10 +6,10 @@
 #include "codegen/Passes.h"
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/package/Package.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/run/ModelRun.h"
 #include "tools/driver/run/Session.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/Pass/PassRegistry.h"
 

@@ -5,8 +5,8 @@
 
 #include "codegen/package/Package.h"
 #include "passes/Pipelines.h"
-#include "tools/driver/compress/WeightReader.h"
 #include "tools/driver/run/Tensors.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -8,8 +8,8 @@
 #include "ir/dl/base/DimNeeds.h"
 #include "passes/Pipelines.h"
 #include "passes/compress/prune/SecondMoment.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/calibrate/CpuProgram.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/run/SampleFeed.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

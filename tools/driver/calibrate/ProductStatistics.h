@@ -5,7 +5,7 @@
 #define DLC_TOOLS_DRIVER_PRODUCTSTATISTICS_H
 
 #include "codegen/package/Package.h"
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -8,9 +8,9 @@
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/buffers/PrependResults.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/calibrate/channels/ChannelFactors.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -174,25 +174,6 @@ int Smoothing::run() {
     return code;
   for (auto [read, numbers] : llvm::zip_equal(reads, largest))
     divide(read, storedInverse(read, numbers));
-  return kOk;
-}
-
-int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
-                   const CalibrationOptions &calibration, const std::string &option) {
-  if (!smooth)
-    return kOk;
-  const bool isOfWeights = scheme == "w8" || scheme == "w4";
-  if (!isOfWeights && scheme != "int8" && scheme != "dynamic")
-    return fail(kUsage, "--smooth makes activations and weights fit for few bits; expected " +
-                            option + " int8, dynamic, w8 or w4 with it");
-  if (calibration.data.empty())
-    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
-                        "--calib FILE.npz");
-  if (!isOfWeights && !smooth->fixed)
-    return fail(kUsage, "--smooth auto finds the exponents for weights that stay in memory in few "
-                        "bits; expected " +
-                            option +
-                            " w8 or w4 with it, or a number from 0 to 1, as in --smooth 0.5");
   return kOk;
 }
 

@@ -14,11 +14,6 @@
 
 namespace dlc {
 
-/// Whether `scheme`, which `option` names, takes such an exponent, and has the data for it. An
-/// ExitCode, reported unless it is kOk.
-int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
-                   const CalibrationOptions &calibration, const std::string &option);
-
 /// Divides each activation that matrix products of `options.quantize` read by the s of these data,
 /// and multiplies their weights by it, as *options.smooth says; products that read one activation
 /// share its

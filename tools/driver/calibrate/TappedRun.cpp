@@ -4,8 +4,8 @@
 #include "tools/driver/calibrate/TappedRun.h"
 
 #include "passes/Pipelines.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/calibrate/CpuProgram.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/run/SampleFeed.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -4,7 +4,8 @@
 #ifndef DLC_TOOLS_DRIVER_TAPPEDRUN_H
 #define DLC_TOOLS_DRIVER_TAPPEDRUN_H
 
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
+#include "tools/driver/base/Progress.h"
 #include "tools/driver/run/Tensors.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace dlc {
-
-using Progress = std::function<void(const std::string &)>;
 
 /// Runs `copy`, a model as it was imported or as phase `simplify` left it, on the data of
 /// `calibration`, batch after batch in f32 on the CPU. `copy` is used up. After each batch `read`

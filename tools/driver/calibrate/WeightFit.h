@@ -5,8 +5,8 @@
 
 #include "passes/compress/quantize/ActivationScales.h"
 #include "passes/compress/quantize/QuantizationGain.h"
+#include "tools/driver/base/CompileOptions.h"
 #include "tools/driver/calibrate/channels/ScaleGroups.h"
-#include "tools/driver/cli/Compiler.h"
 
 #include <functional>
 #include <map>

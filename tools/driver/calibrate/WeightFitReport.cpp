@@ -1,10 +1,10 @@
 //===- WeightFitReport.cpp - What became of the weights of a model ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/calibrate/QuantizationGrids.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/calibrate/QuantizationChoice.h"
 #include "tools/driver/calibrate/WeightFit.h"
-#include "tools/driver/compress/QuantizationChoice.h"
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/compiler/QuantizationGrids.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

@@ -1,9 +1,9 @@
 //===- BenchCommand.cpp - dlc bench: how fast a compiled model runs -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "tools/driver/base/Json.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/measure/Json.h"
 #include "tools/driver/measure/KernelProfile.h"
 #include "tools/driver/run/Session.h"
 

@@ -5,8 +5,8 @@
 
 #include "frontend/Spelling.h"
 #include "runtime/include/dlc/runtime.h"
-#include "tools/driver/cli/ExitCode.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/ExitCode.h"
+#include "tools/driver/base/Output.h"
 
 #include <CLI/CLI.hpp>
 
@@ -134,49 +134,6 @@ void dlc::addShapeOptions(CLI::App &command, ShapeOptions &shapes) {
   command.add_option("--min-shapes", shapes.minShapes,
                      "The smallest shapes that will come, written alike: they narrow the ranges");
   command.add_option("--max-shapes", shapes.maxShapes, "The largest shapes that will come");
-}
-
-std::string dlc::checkPositive(const std::string &text) {
-  char *end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  return *end || value > 0 ? std::string() // what is no number is told when it is converted
-                           : "expected a number above 0, got '" + text + "'";
-}
-
-std::string dlc::checkNotNegative(const std::string &text) {
-  char *end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  return *end || value >= 0 ? std::string() : "expected 0 or more, got '" + text + "'";
-}
-
-CLI::Validator dlc::checkRange(double from, double to) {
-  auto text = [](double bound) {
-    std::string written;
-    llvm::raw_string_ostream(written) << llvm::format("%.15g", bound);
-    return written;
-  };
-  auto check = [=](std::string &given) {
-    char *end = nullptr;
-    double value = std::strtod(given.c_str(), &end);
-    return *end || (value >= from && value <= to) ? std::string()
-                                                  : "expected a number from " + text(from) +
-                                                        " to " + text(to) + ", got '" + given + "'";
-  };
-  return {check, text(from) + ".." + text(to)};
-}
-
-CLI::Validator dlc::checkOneOf(const std::vector<std::string> &values) {
-  std::string list;
-  for (const std::string &value : values)
-    list += (list.empty() ? "" : ", ") + value;
-  auto check = [values, list](std::string &text) {
-    if (std::find(values.begin(), values.end(), text) != values.end())
-      return std::string();
-    std::string hint =
-        frontend::didYouMean(text, std::vector<llvm::StringRef>(values.begin(), values.end()));
-    return frontend::quote(text) + " is none of " + list + hint;
-  };
-  return {check, "{" + list + "}"};
 }
 
 /// Refuses what is no number, or none that fits, in our words: CLI11 tells alone that it could not

@@ -3,6 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_COMMANDLINE_H
 #define DLC_TOOLS_DRIVER_COMMANDLINE_H
 
+#include "tools/driver/base/OptionChecks.h"
 #include "tools/driver/cli/Compiler.h"
 
 #include <functional>
@@ -11,7 +12,6 @@
 
 namespace CLI {
 class App;
-class Validator;
 } // namespace CLI
 
 namespace dlc {
@@ -22,15 +22,6 @@ int runCommandLine(int argc, char **argv, const Compiler &compiler);
 
 /// What a subcommand has been parsed to: runs it, returns an ExitCode.
 using Action = std::function<int()>;
-
-/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is or
-/// the text is no number.
-std::string checkPositive(const std::string &text);
-std::string checkNotNegative(const std::string &text);
-/// Takes a number from `from` to `to`, which --help shows.
-CLI::Validator checkRange(double from, double to);
-/// Takes one of `values`, which --help lists; of another it says which of them was probably meant.
-CLI::Validator checkOneOf(const std::vector<std::string> &values);
 
 /// Declares the options of subcommands that read ONNX files.
 void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,

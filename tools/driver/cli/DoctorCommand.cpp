@@ -7,8 +7,8 @@
 #include "runtime/cuda/driver/Library.h"
 #include "runtime/cuda/kernels/KernelCompiler.h"
 #include "runtime/include/dlc/runtime.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Session.h"
 
 #include <CLI/CLI.hpp>

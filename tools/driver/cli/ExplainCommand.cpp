@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "runtime/core/Text.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/measure/Json.h"
 #include "tools/driver/run/FlowText.h"
 #include "tools/driver/run/Package.h"
 

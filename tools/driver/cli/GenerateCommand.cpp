@@ -1,8 +1,8 @@
 //===- GenerateCommand.cpp - dlc generate: the text that follows a prompt -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Decoder.h"
 #include "tools/driver/text/TextStream.h"
 

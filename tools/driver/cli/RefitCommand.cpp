@@ -12,8 +12,8 @@
 #include "runtime/core/Text.h"
 #include "runtime/core/package/Hash.h"
 #include "runtime/schema/ModuleHeader.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Package.h"
 
 #include "llvm/Support/MathExtras.h"

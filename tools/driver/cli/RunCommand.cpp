@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/InputFiles.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Session.h"
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,8 @@
 //===- SeparateCompiler.cpp - dlc hands compilation to dlc-compile ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/Compiler.h"
-#include "tools/driver/cli/Output.h"
 
 #include <cerrno>
 #include <cstring>

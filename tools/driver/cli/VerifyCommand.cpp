@@ -1,8 +1,8 @@
 //===- VerifyCommand.cpp - dlc verify: a package against a reference ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "tools/driver/base/Output.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/LayerComparison.h"
 
 #include <CLI/CLI.hpp>

@@ -4,10 +4,9 @@
 #include "tools/driver/compiler/CompileUsage.h"
 
 #include "passes/Pipelines.h"
-#include "tools/driver/calibrate/QuantizationGrids.h"
-#include "tools/driver/calibrate/Smoothing.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compiler/Import.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/compiler/QuantizationGrids.h"
+#include "tools/driver/source/Import.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -83,6 +82,25 @@ static int checkSignature(const CompileOptions &options, Phase first) {
     return fail(kUsage, "--io acts in phase 'precision', which lies before the rest of "
                         "--compile-from=" +
                             options.compileFrom);
+  return kOk;
+}
+
+int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
+                   const CalibrationOptions &calibration, const std::string &option) {
+  if (!smooth)
+    return kOk;
+  const bool isOfWeights = scheme == "w8" || scheme == "w4";
+  if (!isOfWeights && scheme != "int8" && scheme != "dynamic")
+    return fail(kUsage, "--smooth makes activations and weights fit for few bits; expected " +
+                            option + " int8, dynamic, w8 or w4 with it");
+  if (calibration.data.empty())
+    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
+                        "--calib FILE.npz");
+  if (!isOfWeights && !smooth->fixed)
+    return fail(kUsage, "--smooth auto finds the exponents for weights that stay in memory in few "
+                        "bits; expected " +
+                            option +
+                            " w8 or w4 with it, or a number from 0 to 1, as in --smooth 0.5");
   return kOk;
 }
 

@@ -3,12 +3,16 @@
 #ifndef DLC_TOOLS_DRIVER_COMPILEUSAGE_H
 #define DLC_TOOLS_DRIVER_COMPILEUSAGE_H
 
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 
 namespace dlc {
 
 /// kUsage, after an error, where options of `dlc compile` contradict one another.
 int checkUsage(const CompileOptions &options);
+/// Whether `scheme`, which `option` names, takes such an exponent, and has the data for it. An
+/// ExitCode, reported unless it is kOk.
+int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
+                   const CalibrationOptions &calibration, const std::string &option);
 
 } // namespace dlc
 

@@ -7,7 +7,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/dl/declare/Layers.h"
 #include "frontend/keras/KerasCall.h"
-#include "tools/driver/compiler/Dialects.h"
+#include "tools/driver/source/Dialects.h"
 
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/SourceMgr.h"

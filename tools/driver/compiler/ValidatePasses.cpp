@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/ValidatePasses.h"
 
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/base/DimNeeds.h"

@@ -7,13 +7,13 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/calibrate/Calibration.h"
-#include "tools/driver/calibrate/QuantizationGrids.h"
-#include "tools/driver/calibrate/Smoothing.h"
 #include "tools/driver/calibrate/WeightFit.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compiler/ImportAsText.h"
-#include "tools/driver/compress/StoredWeights.h"
+#include "tools/driver/compiler/CompileUsage.h"
+#include "tools/driver/compiler/QuantizationGrids.h"
+#include "tools/driver/source/ImportAsText.h"
+#include "tools/driver/weights/StoredWeights.h"
 
 #include "mlir/Pass/PassManager.h"
 

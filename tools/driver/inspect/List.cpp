@@ -6,7 +6,7 @@
 #include "frontend/Spelling.h"
 #include "frontend/dl/declare/Layers.h"
 #include "frontend/dl/library/Library.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/GlobPattern.h"

@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_LIST_H
 #define DLC_TOOLS_DRIVER_LIST_H
 
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 
 namespace dlc {
 

@@ -4,7 +4,7 @@
 #define DLC_TOOLS_DRIVER_MODELSUMMARY_H
 
 #include "frontend/dl/syntax/SourceIndex.h"
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/base/Json.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

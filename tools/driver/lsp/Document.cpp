@@ -5,9 +5,9 @@
 
 #include "frontend/Frontend.h"
 #include "frontend/dl/format/Format.h"
-#include "tools/driver/compiler/Import.h"
 #include "tools/driver/lsp/Documentation.h"
 #include "tools/driver/lsp/TextPositions.h"
+#include "tools/driver/source/Import.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

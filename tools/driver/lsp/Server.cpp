@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Server.h"
 
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/lsp/Completion.h"
 #include "tools/driver/lsp/Document.h"
 #include "tools/driver/lsp/TextPositions.h"

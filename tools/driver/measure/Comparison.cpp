@@ -3,8 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/Comparison.h"
 
-#include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/OptionChecks.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/measure/DifferenceReport.h"
 #include "tools/driver/measure/ErrorMetric.h"
 

@@ -1,11 +1,11 @@
 //===- ComparisonReport.cpp - What a comparison found, as text and as JSON ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/measure/Comparison.h"
 #include "tools/driver/measure/DifferenceReport.h"
 #include "tools/driver/measure/ErrorMetric.h"
-#include "tools/driver/measure/Json.h"
 #include "tools/driver/measure/KernelProfile.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #ifndef DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
 #define DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
 
-#include "tools/driver/measure/Json.h"
-#include "tools/driver/measure/OutputDifference.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/run/OutputDifference.h"
 
 #include <string>
 #include <vector>

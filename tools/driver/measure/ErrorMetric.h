@@ -7,7 +7,7 @@
 #define DLC_TOOLS_DRIVER_ERRORMETRIC_H
 
 #include "tools/driver/measure/AnswerTally.h"
-#include "tools/driver/measure/OutputDifference.h"
+#include "tools/driver/run/OutputDifference.h"
 
 #include <string>
 #include <vector>

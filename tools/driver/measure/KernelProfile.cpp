@@ -4,7 +4,7 @@
 #include "tools/driver/measure/KernelProfile.h"
 
 #include "runtime/cuda/driver/Device.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/run/Package.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #define DLC_TOOLS_DRIVER_KERNELPROFILE_H
 
 #include "runtime/schema/module_generated.h"
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/base/Json.h"
 #include "tools/driver/run/Session.h"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/measure/LayerComparison.h"
 
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/measure/DifferenceReport.h"
 #include "tools/driver/measure/ErrorMetric.h"
 

@@ -1,7 +1,7 @@
 //===- LayerReport.cpp - What a comparison of layers found, as text and as JSON -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/measure/DifferenceReport.h"
 #include "tools/driver/measure/ErrorMetric.h"
 #include "tools/driver/measure/KernelProfile.h"

@@ -6,12 +6,12 @@
 #include "codegen/Passes.h"
 #include "frontend/arrays/InputFiles.h"
 #include "ir/dl/base/DimNeeds.h"
-#include "tools/driver/calibrate/PhaseErrors.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compiler/Import.h"
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/measure/KernelProfile.h"
+#include "tools/driver/precision/PhaseErrors.h"
 #include "tools/driver/precision/PrecisionSearch.h"
+#include "tools/driver/source/Import.h"
 
 #include <unistd.h>
 

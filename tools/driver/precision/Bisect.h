@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_BISECT_H
 #define DLC_TOOLS_DRIVER_BISECT_H
 
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 
 namespace dlc {
 

@@ -4,7 +4,7 @@
 #include "tools/driver/precision/PrecisionProbe.h"
 
 #include "passes/Passes.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,7 +1,7 @@
 //===- PrecisionReport.cpp - What a search for precision found, as text and as JSON -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/base/Json.h"
 #include "tools/driver/measure/KernelProfile.h"
 #include "tools/driver/precision/PrecisionSearch.h"
 

@@ -6,7 +6,7 @@
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/precision/NarrowingRules.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/measure/KernelProfile.h"
 
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "tools/driver/precision/TargetSearch.h"
 
 #include "passes/precision/NarrowingRules.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/run/Decoder.h"
 
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 
 #include <algorithm>
 #include <cmath>

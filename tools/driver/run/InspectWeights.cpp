@@ -5,8 +5,8 @@
 
 #include "frontend/arrays/WeightFile.h"
 #include "runtime/core/Text.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/base/Output.h"
 
 #include <map>
 

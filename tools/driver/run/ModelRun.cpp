@@ -4,7 +4,7 @@
 #include "tools/driver/run/ModelRun.h"
 
 #include "frontend/arrays/InputFiles.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 
 #include <algorithm>
 #include <cstring>

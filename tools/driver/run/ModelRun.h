@@ -6,7 +6,7 @@
 #ifndef DLC_TOOLS_DRIVER_MODELRUN_H
 #define DLC_TOOLS_DRIVER_MODELRUN_H
 
-#include "tools/driver/measure/OutputDifference.h"
+#include "tools/driver/run/OutputDifference.h"
 #include "tools/driver/run/Session.h"
 
 namespace dlc {

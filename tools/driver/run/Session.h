@@ -7,6 +7,7 @@
 #ifndef DLC_TOOLS_DRIVER_SESSION_H
 #define DLC_TOOLS_DRIVER_SESSION_H
 
+#include "tools/driver/base/DeviceOptions.h"
 #include "tools/driver/run/Tensors.h"
 
 #include <memory>
@@ -19,19 +20,6 @@ class App;
 }
 
 namespace dlc {
-
-struct DeviceOptions {
-  std::string device = "auto";
-  int threads = 0;
-  bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false,
-       noOverlap = false;
-  bool noCublas = false, cublas = false;
-  double timeout = 0;      // seconds; 0: none
-  bool timeDevice = false; // not an option of its own
-  std::string cacheFolder; // empty: as the environment has it
-  /// Declares the options on a subcommand.
-  void declare(CLI::App &command);
-};
 
 class Session {
 public:
@@ -94,8 +82,6 @@ private:
   std::string told;   // remarks so far
 };
 
-/// A sentence on why `name` does not name a device; empty where it does.
-std::string checkDevice(const std::string &name);
 /// Reports the runtime's last error; its status as an ExitCode.
 int failRuntime(dlc_status status);
 /// Reports that there is no room for the input or output (`what`) `name`; kDevice.

@@ -8,7 +8,7 @@
 #include "runtime/cpu/CpuProgram.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/schema/KernelAbi.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/run/Package.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/arrays/NpzFile.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/run/Tensors.h"
 
 #include "llvm/Support/raw_ostream.h"

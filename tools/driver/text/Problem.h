@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_TEXT_PROBLEM_H
 #define DLC_TOOLS_DRIVER_TEXT_PROBLEM_H
 
-#include "tools/driver/cli/ExitCode.h"
+#include "tools/driver/base/ExitCode.h"
 
 #include <string>
 

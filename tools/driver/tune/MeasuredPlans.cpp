@@ -4,7 +4,7 @@
 #include "tools/driver/tune/MeasuredPlans.h"
 
 #include "codegen/plan/PlanChoice.h"
-#include "tools/driver/cli/ExitCode.h"
+#include "tools/driver/base/ExitCode.h"
 #include "tools/driver/tune/KernelDigest.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_TUNE_MEASUREDPLANS_H
 #define DLC_TOOLS_DRIVER_TUNE_MEASUREDPLANS_H
 
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 #include "tools/driver/tune/PlanFile.h"
 
 #include "mlir/IR/BuiltinOps.h"

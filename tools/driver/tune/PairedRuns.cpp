@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/PairedRuns.h"
 
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/run/Package.h"
 #include "tools/driver/tune/KernelRoles.h"
 

@@ -5,7 +5,7 @@
 
 #include "codegen/Passes.h"
 #include "frontend/arrays/InputFiles.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

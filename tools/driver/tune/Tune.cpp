@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/tune/Tune.h"
 
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/tune/PairedRuns.h"
 #include "tools/driver/tune/PlanFile.h"
 
@@ -57,7 +57,8 @@ struct WorkFolder {
 
 class Tuning {
 public:
-  explicit Tuning(const TuneOptions &options) : options(options) {}
+  Tuning(const TuneOptions &options, int (*compileModel)(const CompileOptions &))
+      : options(options), compileModel(compileModel) {}
   int run();
 
 private:
@@ -73,6 +74,7 @@ private:
   int finish();
 
   const TuneOptions &options;
+  int (*compileModel)(const CompileOptions &);
   DeviceOptions device;
   std::string deviceName, target;
   WorkFolder folder;
@@ -118,7 +120,7 @@ int Tuning::compile(const std::string &file, std::vector<std::string> forced,
   one.forcePlan = std::move(forced);
   one.chains = "never"; // each kernel is timed by itself
   one.kernelPlans = found;
-  return kLinkedCompiler.compile(one);
+  return compileModel(one);
 }
 
 PairedRuns Tuning::runsOf(const std::string &other) const {
@@ -290,6 +292,8 @@ int Tuning::run() {
   return finish();
 }
 
-int tuneModel(const TuneOptions &options) { return Tuning(options).run(); }
+int tuneModel(const TuneOptions &options, int (*compile)(const CompileOptions &)) {
+  return Tuning(options, compile).run();
+}
 
 } // namespace dlc

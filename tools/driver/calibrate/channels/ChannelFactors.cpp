@@ -4,7 +4,7 @@
 #include "tools/driver/calibrate/channels/ChannelFactors.h"
 
 #include "ir/dl/DLOps.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

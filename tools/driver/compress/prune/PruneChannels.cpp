@@ -5,9 +5,9 @@
 
 #include "passes/compress/ColumnFit.h"
 #include "passes/compress/prune/ChannelGroups.h"
-#include "tools/driver/calibrate/CalibratedPruning.h"
-#include "tools/driver/calibrate/LayerMatrix.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/compress/prune/CalibratedPruning.h"
+#include "tools/driver/compress/prune/LayerMatrix.h"
 #include "tools/driver/compress/prune/PruneReport.h"
 
 #include "mlir/IR/Verifier.h"

@@ -5,8 +5,8 @@
 
 #include "passes/compress/prune/ChannelGroups.h"
 #include "passes/compress/prune/LowRank.h"
-#include "tools/driver/calibrate/LayerMatrix.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/compress/prune/LayerMatrix.h"
 #include "tools/driver/compress/prune/PruneReport.h"
 
 #include "mlir/IR/Verifier.h"

@@ -3,8 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/prune/PruneReport.h"
 
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/measure/Json.h"
+#include "tools/driver/base/Json.h"
+#include "tools/driver/base/Output.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

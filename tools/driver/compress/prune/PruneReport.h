@@ -5,7 +5,7 @@
 
 #include "frontend/arrays/SafetensorsFile.h"
 #include "passes/compress/prune/MagnitudeMask.h"
-#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/base/CompileOptions.h"
 
 #include <optional>
 #include <string>

@@ -7,8 +7,8 @@
 #include "frontend/SiblingFile.h"
 #include "frontend/dl/syntax/FileNames.h"
 #include "ir/dl/DLOps.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "llvm/Support/Path.h"
 

@@ -4,8 +4,8 @@
 #define DLC_TOOLS_DRIVER_PRUNEDMODEL_H
 
 #include "passes/compress/prune/BlockMask.h"
-#include "tools/driver/compiler/ImportAsText.h"
 #include "tools/driver/compress/WeightImage.h"
+#include "tools/driver/source/ImportAsText.h"
 
 #include "llvm/ADT/StringMap.h"
 

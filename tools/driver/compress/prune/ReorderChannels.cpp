@@ -5,8 +5,8 @@
 
 #include "passes/compress/prune/ChannelGroups.h"
 #include "passes/compress/prune/ChannelOrder.h"
-#include "tools/driver/calibrate/LayerMatrix.h"
-#include "tools/driver/cli/Output.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/compress/prune/LayerMatrix.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"

@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_REORDERCHANNELS_H
 #define DLC_TOOLS_DRIVER_REORDERCHANNELS_H
 
-#include "tools/driver/calibrate/CalibratedPruning.h"
+#include "tools/driver/compress/prune/CalibratedPruning.h"
 
 namespace dlc {
 

@@ -6,8 +6,8 @@
 #include "ir/analysis/CostModel.h"
 #include "passes/compress/prune/BlockMask.h"
 #include "passes/compress/sparse/BlockGain.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Endian.h"

@@ -5,8 +5,8 @@
 
 #include "ir/analysis/CostModel.h"
 #include "passes/compress/sparse/TwoOfFour.h"
-#include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

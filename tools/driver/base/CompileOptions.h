@@ -1,0 +1,211 @@
+//===- CompileOptions.h - What the subcommands ask of the compiler ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_BASE_COMPILEOPTIONS_H
+#define DLC_TOOLS_DRIVER_BASE_COMPILEOPTIONS_H
+
+#include "tools/driver/base/DeviceOptions.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlc {
+
+/// Shapes of inputs: "x:8x3x224x224,mask:8x64".
+struct ShapeOptions {
+  std::string shapes, minShapes, maxShapes, optShapes;
+};
+
+/// The data on which a model is run while it is compiled.
+struct CalibrationOptions {
+  std::string data;           // .npz of arrays by input name, one row a sample; empty: none
+  std::string method = "mse"; // one of kRangeMethods
+  int64_t batch = 16;         // samples that are run at once, at most
+};
+
+/// The grids of numbers in few bits; empty, or 0, where the scheme's own is wanted
+/// (QuantizationGrids.h).
+struct GridOptions {
+  std::string activation;  // of int8 and dynamic: asymmetric or symmetric
+  std::string weight;      // of w8 and w4: asymmetric or symmetric
+  std::string granularity; // which weights share a scale: tensor, channel or group
+  int64_t group = 0;       // weights of a group, of w8 and w4
+};
+
+/// The exponent of the scales that --smooth moves from the channels of activations into weights.
+struct SmoothExponent {
+  std::optional<double>
+      fixed; // 0 to 1; none: each activation has the one that serves its weights best
+};
+
+/// How numbers in few bits are found, whichever scheme stores them.
+struct QuantizationOptions {
+  GridOptions grids;
+  std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
+  // int8 and dynamic use SmoothQuant with a fixed exponent, w8 and w4 use AWQ.
+  std::optional<SmoothExponent> smooth;
+  bool biasCorrection = false; // of int8
+};
+
+/// The compiler tells 'dlc tune' these facts of a kernel: its digest (tune/KernelDigest.h), and the
+/// plans that it could run by, as --force-plan names them, with their estimates in nanoseconds, the
+/// smallest first.
+struct KernelPlans {
+  std::string digest;
+  std::vector<std::pair<std::string, int64_t>> plans;
+};
+
+struct CompileOptions : QuantizationOptions {
+  std::string input;
+  std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
+  std::vector<std::string> weights; // empty: the files that the model names
+  std::string model;                // empty: the only one of the file
+  std::vector<std::string> targets = {"cpu", "cuda"};
+  std::string compileTo = "package", compileFrom; // names of phases
+  ShapeOptions shapes;
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  std::string dumpDir;
+  std::vector<std::string> forcePlan; // KERNEL=PLAN
+  std::string chains = "auto";        // auto, always or never
+  std::string plans;                  // a file of 'dlc tune'; empty: none
+  // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
+  std::string precision = "f32";
+  std::optional<double> maxError; // for mixed
+  bool bestEffort = false; // for mixed: where no choice holds the bound, the nearest one is written
+  std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
+  std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
+  std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
+  // none; block: weights without their blocks of zeros, where cpu is faster so; 2:4: two of each
+  // four of their numbers, where cuda is.
+  std::string sparse = "none";
+  bool noRefit =
+      false; // int8, dynamic: the file holds bytes, and not the weights that they come from
+  // faster: on each of `targets` what the cost model says is not slower there; possible: all that
+  // can be; empty: faster for int8 and dynamic, possible for w8 and w4, which save memory in any
+  // case.
+  std::string quantizeWhere;
+  CalibrationOptions calibration;
+  std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
+  std::string report;               // file for what became of each layer; empty: none
+  bool validatePasses = false;
+  bool locations = false;               // print them with --compile-to
+  bool explain = false;                 // remark on what is not fused
+  bool quiet = false;                   // no progress, no closing line
+  std::vector<std::string> commandLine; // for repro.sh
+  std::map<std::string, KernelPlans> *kernelPlans =
+      nullptr; // gets those of each kernel by its name
+};
+
+/// Where --precision lets a search choose between f32 and 16 bits.
+inline bool isMixed(const std::string &precision) {
+  return precision == "mixed" || precision == "mixed-bf16";
+}
+/// The dtype that convert-precision makes of f32, where --precision has it run.
+inline std::string narrowTypeOf(const std::string &precision) {
+  return precision == "mixed" ? "f16" : precision == "mixed-bf16" ? "bf16" : precision;
+}
+
+/// `targets` names one; `output` is the file of plans.
+struct TuneOptions : CompileOptions {
+  DeviceOptions device;            // auto: the target's
+  std::vector<std::string> inputs; // as for `dlc run`; the others are random
+  int64_t candidates = 6;          // plans of a kernel that are tried, at most
+  double seconds = 1;              // of each round
+};
+
+struct BisectOptions {
+  std::string input; // .dl or .onnx
+  std::vector<std::string> weights;
+  std::string model;                    // empty: the only one of the file
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  ShapeOptions shapes;
+  std::string precision = "f16"; // or bf16
+  CalibrationOptions calibration;
+  double maxError = 0;
+  std::string errorMetric = "rel"; // one of kErrorMetrics
+  std::vector<std::string> keepF32;
+  bool json = false;
+};
+
+struct CheckOptions {
+  std::string input; // "-": standard input
+  std::vector<std::string> weights;
+  std::string model; // empty: the only one of the file
+  bool withoutWeights = false;
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  ShapeOptions shapes;
+  bool json = false;
+  bool quiet = false; // no closing line
+};
+
+struct FormatOptions {
+  std::vector<std::string> files; // "-": standard input, to standard output
+  bool check = false;             // change nothing
+  bool toOutput = false;
+};
+
+struct InspectSourceOptions {
+  std::string input, model;
+  int64_t batch = 1; // for symbolic dims, in the count of operations
+  bool json = false;
+};
+
+struct ImportAsTextOptions {
+  std::string input;   // .onnx
+  std::string output;  // .dl
+  std::string weights; // .safetensors in the folder of `output`; empty: named after it
+  std::vector<std::string> constInputs; // NAME=@FILE.npy
+  std::vector<std::string> states;      // INPUT=OUTPUT
+  bool force = false;                   // replace files that exist
+  ShapeOptions shapes;
+};
+
+struct PruneOptions {
+  std::string input;                  // .dl or .onnx
+  std::string output;                 // .dl; the weights go beside it
+  std::string model;                  // empty: the only one of the file
+  std::string pattern = "global";     // or layer, block, 2:4, channels, low-rank
+  std::string method;                 // empty: the pattern's own
+  bool permute = false;               // 2:4: channels change places first
+  int64_t channelMultiple = 1;        // of a layer's channels that are left
+  std::string allocation = "uniform"; // of layer and block: or sensitivity
+  int64_t steps = 1;              // of sparsegpt: sparsities from the first to the one asked for
+  std::optional<double> sparsity; // above 0 and below 1; 2:4 needs none
+  CalibrationOptions calibration; // for all methods but magnitude
+  std::vector<std::string> skip;  // globs: layers that stay as they are
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  std::string report;                   // .json; empty: none
+  bool force = false;                   // replace files that exist
+  bool quiet = false;                   // no table
+};
+
+struct QuantizeOptions : QuantizationOptions {
+  std::string input;                    // .dl or .onnx
+  std::string output;                   // .dl; the weights go beside it
+  std::string model;                    // empty: the only one of the file
+  std::string scheme;                   // w8, w4, int8, dynamic, fp8
+  CalibrationOptions calibration;       // no data: weights are rounded to nearest
+  std::vector<std::string> keepF32;     // globs: layers that stay as they are
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  std::string report;                   // .json; empty: none
+  bool force = false;                   // replace files that exist
+  bool quiet = false;                   // no table
+};
+
+struct ListOptions {
+  std::string what;               // ops or layers
+  std::vector<std::string> names; // globs; empty: all
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_BASE_COMPILEOPTIONS_H

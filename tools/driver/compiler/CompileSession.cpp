@@ -1,0 +1,54 @@
+//===- CompileSession.cpp - What a compile was asked for, and what it tells ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===------------------------------------------------------------------------------------------===//
+#include "tools/driver/compiler/CompileSession.h"
+
+#include "tools/driver/base/Output.h"
+#include "tools/driver/compiler/QuantizationGrids.h"
+#include "tools/driver/source/Import.h"
+
+#include <unistd.h>
+
+namespace dlc {
+
+PipelineOptions CompileSession::pipelineOptions() const {
+  return {options.targets,
+          options.explain,
+          narrowTypeOf(options.precision),
+          options.keepF32,
+          options.quantize,
+          weightFormatOf(options.quantize, options.grids),
+          hasSymmetricActivations(options.grids),
+          hasPerTensorWeights(options.grids),
+          options.sparse,
+          options.io,
+          onlyGpu};
+}
+
+bool CompileSession::hasShapes() const { return !givenShapes(options.shapes).empty(); }
+
+bool CompileSession::hasTwoReports() const {
+  return isMixed(options.precision) && options.quantize != "none";
+}
+
+void CompileSession::showProgress(llvm::StringRef what) const {
+  if (options.quiet || !isatty(STDERR_FILENO))
+    return;
+  std::string line = what.empty() ? "\r\033[K" : ("\r\033[Kdlc: " + what + " ...").str();
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+int CompileSession::writeReport(const std::string &json) {
+  if (options.report.empty())
+    return kOk;
+  if (!hasTwoReports())
+    return writeFile(options.report, json);
+  if (report.empty()) {
+    report = json;
+    return kOk;
+  }
+  return writeFile(options.report,
+                   "{\n\"quantize\": " + report + ",\n\"precision\": " + json + "}\n");
+}
+
+} // namespace dlc
