@@ -1,7 +1,7 @@
 //===- Spelling.h - What a misspelled name probably meant ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_SPELLING_H
-#define DLC_FRONTEND_DL_SPELLING_H
+#ifndef DLC_FRONTEND_SPELLING_H
+#define DLC_FRONTEND_SPELLING_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -25,4 +25,4 @@ std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> can
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_SPELLING_H
+#endif // DLC_FRONTEND_SPELLING_H

@@ -1,7 +1,7 @@
 //===- KernelTemplate.h - The part of a GPU kernel that is written by hand ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
-#define DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
+#ifndef DLC_CODEGEN_CUDA_KERNELTEMPLATE_H
+#define DLC_CODEGEN_CUDA_KERNELTEMPLATE_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -26,4 +26,4 @@ mlir::Block &beginBody(mlir::OpBuilder &builder, CallOp call, unsigned body, mli
 
 } // namespace dlc::dlk
 
-#endif // DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
+#endif // DLC_CODEGEN_CUDA_KERNELTEMPLATE_H

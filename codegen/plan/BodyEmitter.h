@@ -6,8 +6,8 @@
 // comes from memory is the target's: it gives a Load. The same calls serve scalars and vectors:
 // what Load returns decides.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
-#define DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
+#ifndef DLC_CODEGEN_PLAN_BODYEMITTER_H
+#define DLC_CODEGEN_PLAN_BODYEMITTER_H
 
 #include "codegen/plan/IndexMath.h"
 #include "codegen/plan/KnownAt.h"
@@ -316,4 +316,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
+#endif // DLC_CODEGEN_PLAN_BODYEMITTER_H

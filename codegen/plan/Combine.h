@@ -1,7 +1,7 @@
 //===- Combine.h - Accumulators of reductions ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_COMBINE_H
-#define DLC_CODEGEN_SCHEDULE_COMBINE_H
+#ifndef DLC_CODEGEN_PLAN_COMBINE_H
+#define DLC_CODEGEN_PLAN_COMBINE_H
 
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
@@ -32,4 +32,4 @@ Best combineBest(mlir::OpBuilder &builder, mlir::Location loc, Combiner combiner
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_COMBINE_H
+#endif // DLC_CODEGEN_PLAN_COMBINE_H

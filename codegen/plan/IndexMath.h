@@ -5,8 +5,8 @@
 // until the moment of a load or store: so both targets can ask how an address moves along a loop,
 // drop bounds checks that cannot fail, and print the simplest arithmetic.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_INDEXMATH_H
-#define DLC_CODEGEN_SCHEDULE_INDEXMATH_H
+#ifndef DLC_CODEGEN_PLAN_INDEXMATH_H
+#define DLC_CODEGEN_PLAN_INDEXMATH_H
 
 #include "ir/dl/base/DLTypes.h"
 
@@ -81,4 +81,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_INDEXMATH_H
+#endif // DLC_CODEGEN_PLAN_INDEXMATH_H

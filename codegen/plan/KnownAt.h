@@ -1,8 +1,8 @@
 //===- KnownAt.h - What is known of tensors at indices ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_KNOWNAT_H
-#define DLC_CODEGEN_SCHEDULE_KNOWNAT_H
+#ifndef DLC_CODEGEN_PLAN_KNOWNAT_H
+#define DLC_CODEGEN_PLAN_KNOWNAT_H
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Value.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_KNOWNAT_H
+#endif // DLC_CODEGEN_PLAN_KNOWNAT_H

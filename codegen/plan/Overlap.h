@@ -1,8 +1,8 @@
 //===- Overlap.h - By how much two boxes overlap ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_OVERLAP_H
-#define DLC_CODEGEN_SCHEDULE_OVERLAP_H
+#ifndef DLC_CODEGEN_PLAN_OVERLAP_H
+#define DLC_CODEGEN_PLAN_OVERLAP_H
 
 #include "ir/scalar/Scalar.h"
 
@@ -33,4 +33,4 @@ inline Scalar overlaps(const Corners &a, Scalar areaOfA, const Corners &b, Scala
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_OVERLAP_H
+#endif // DLC_CODEGEN_PLAN_OVERLAP_H

@@ -1,7 +1,7 @@
 //===- PackOperand.h - Operands in the layout that a kernel wants -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_PACKOPERAND_H
-#define DLC_CODEGEN_SCHEDULE_PACKOPERAND_H
+#ifndef DLC_CODEGEN_PLAN_PACKOPERAND_H
+#define DLC_CODEGEN_PLAN_PACKOPERAND_H
 
 #include "ir/dl/base/DLTypes.h"
 #include "ir/dlx/DLXOps.h"
@@ -24,4 +24,4 @@ bool readsPersistent(dlx::KernelOp kernel, unsigned input);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_PACKOPERAND_H
+#endif // DLC_CODEGEN_PLAN_PACKOPERAND_H

@@ -1,8 +1,8 @@
 //===- SortKey.h - Elements as whole numbers in the same order ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_SORTKEY_H
-#define DLC_CODEGEN_SCHEDULE_SORTKEY_H
+#ifndef DLC_CODEGEN_PLAN_SORTKEY_H
+#define DLC_CODEGEN_PLAN_SORTKEY_H
 
 #include "ir/dlx/DLXOps.h"
 #include "ir/interfaces/Lines.h"
@@ -31,4 +31,4 @@ mlir::Value sortKey(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value st
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_SORTKEY_H
+#endif // DLC_CODEGEN_PLAN_SORTKEY_H

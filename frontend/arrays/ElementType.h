@@ -1,7 +1,7 @@
 //===- ElementType.h - Element types of stored arrays -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_WEIGHTS_ELEMENTTYPE_H
-#define DLC_FRONTEND_WEIGHTS_ELEMENTTYPE_H
+#ifndef DLC_FRONTEND_ARRAYS_ELEMENTTYPE_H
+#define DLC_FRONTEND_ARRAYS_ELEMENTTYPE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -39,4 +39,4 @@ std::string describe(ElementType type, llvm::ArrayRef<int64_t> shape);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_ELEMENTTYPE_H
+#endif // DLC_FRONTEND_ARRAYS_ELEMENTTYPE_H

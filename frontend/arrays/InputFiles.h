@@ -6,8 +6,8 @@
 // links lead to them. Devices and pipes are never noted: nothing that is written to them destroys
 // what was read.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_WEIGHTS_INPUTFILES_H
-#define DLC_FRONTEND_WEIGHTS_INPUTFILES_H
+#ifndef DLC_FRONTEND_ARRAYS_INPUTFILES_H
+#define DLC_FRONTEND_ARRAYS_INPUTFILES_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
@@ -31,4 +31,4 @@ std::optional<std::string> inputFileAt(llvm::StringRef path);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_INPUTFILES_H
+#endif // DLC_FRONTEND_ARRAYS_INPUTFILES_H

@@ -1,7 +1,7 @@
 //===- NpyFile.h - Arrays of NumPy's .npy format ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_WEIGHTS_NPYFILE_H
-#define DLC_FRONTEND_WEIGHTS_NPYFILE_H
+#ifndef DLC_FRONTEND_ARRAYS_NPYFILE_H
+#define DLC_FRONTEND_ARRAYS_NPYFILE_H
 
 #include "frontend/arrays/ElementType.h"
 
@@ -54,4 +54,4 @@ llvm::Error writeNpy(llvm::raw_ostream &os, ElementType type, llvm::ArrayRef<int
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_NPYFILE_H
+#endif // DLC_FRONTEND_ARRAYS_NPYFILE_H

@@ -4,8 +4,8 @@
 // A zip archive of .npy files. Names in it are names of arrays, never paths: nothing is unpacked to
 // disk.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_WEIGHTS_NPZFILE_H
-#define DLC_FRONTEND_WEIGHTS_NPZFILE_H
+#ifndef DLC_FRONTEND_ARRAYS_NPZFILE_H
+#define DLC_FRONTEND_ARRAYS_NPZFILE_H
 
 #include "frontend/arrays/NpyFile.h"
 
@@ -73,4 +73,4 @@ llvm::Error writeNpz(std::string &archive, llvm::ArrayRef<NamedArray> arrays);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_NPZFILE_H
+#endif // DLC_FRONTEND_ARRAYS_NPZFILE_H

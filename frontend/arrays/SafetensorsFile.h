@@ -4,8 +4,8 @@
 // Safe to open from strangers: everything that the header claims is checked against the size of the
 // file before it is used, and nothing is copied or allocated by its word.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_WEIGHTS_SAFETENSORSFILE_H
-#define DLC_FRONTEND_WEIGHTS_SAFETENSORSFILE_H
+#ifndef DLC_FRONTEND_ARRAYS_SAFETENSORSFILE_H
+#define DLC_FRONTEND_ARRAYS_SAFETENSORSFILE_H
 
 #include "frontend/arrays/ElementType.h"
 
@@ -59,4 +59,4 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapFile(llvm::StringRef path
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_SAFETENSORSFILE_H
+#endif // DLC_FRONTEND_ARRAYS_SAFETENSORSFILE_H

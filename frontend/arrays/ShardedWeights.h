@@ -1,7 +1,7 @@
 //===- ShardedWeights.h - Weights that several files hold together ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_WEIGHTS_SHARDEDWEIGHTS_H
-#define DLC_FRONTEND_WEIGHTS_SHARDEDWEIGHTS_H
+#ifndef DLC_FRONTEND_ARRAYS_SHARDEDWEIGHTS_H
+#define DLC_FRONTEND_ARRAYS_SHARDEDWEIGHTS_H
 
 #include "frontend/arrays/WeightFile.h"
 
@@ -14,4 +14,4 @@ llvm::Expected<std::vector<WeightFile>> openWeights(llvm::StringRef path);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_SHARDEDWEIGHTS_H
+#endif // DLC_FRONTEND_ARRAYS_SHARDEDWEIGHTS_H

@@ -1,7 +1,7 @@
 //===- WeightFile.h - Named tensors, whatever file holds them -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_WEIGHTS_WEIGHTFILE_H
-#define DLC_FRONTEND_WEIGHTS_WEIGHTFILE_H
+#ifndef DLC_FRONTEND_ARRAYS_WEIGHTFILE_H
+#define DLC_FRONTEND_ARRAYS_WEIGHTFILE_H
 
 #include "frontend/arrays/NpzFile.h"
 #include "frontend/arrays/SafetensorsFile.h"
@@ -46,4 +46,4 @@ uint64_t countNaN(ElementType type, llvm::ArrayRef<uint8_t> bytes);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_WEIGHTS_WEIGHTFILE_H
+#endif // DLC_FRONTEND_ARRAYS_WEIGHTFILE_H

@@ -5,8 +5,8 @@
 // layer may therefore lie turned: [N, C, ...] in memory, [N, ..., C] in meaning. It is turned back
 // only where a layer reads dims by their place.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_SEQUENTIAL_KERASCALL_H
-#define DLC_FRONTEND_DL_SEQUENTIAL_KERASCALL_H
+#ifndef DLC_FRONTEND_KERAS_KERASCALL_H
+#define DLC_FRONTEND_KERAS_KERASCALL_H
 
 #include "frontend/dl/declare/Layers.h"
 #include "frontend/dl/lower/FunctionCalls.h"
@@ -116,4 +116,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_SEQUENTIAL_KERASCALL_H
+#endif // DLC_FRONTEND_KERAS_KERASCALL_H

@@ -1,7 +1,7 @@
 //===- Sequential.h - Models that are a list of Keras's layers ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_SEQUENTIAL_SEQUENTIAL_H
-#define DLC_FRONTEND_DL_SEQUENTIAL_SEQUENTIAL_H
+#ifndef DLC_FRONTEND_KERAS_SEQUENTIAL_H
+#define DLC_FRONTEND_KERAS_SEQUENTIAL_H
 
 #include "frontend/dl/lower/Lower.h"
 
@@ -17,4 +17,4 @@ void lowerSequential(Model &model, const BoundWeights &weights, Diagnostics &dia
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_SEQUENTIAL_SEQUENTIAL_H
+#endif // DLC_FRONTEND_KERAS_SEQUENTIAL_H

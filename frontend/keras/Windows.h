@@ -1,7 +1,7 @@
 //===- Windows.h - Keras's padding of windows ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_SEQUENTIAL_WINDOWS_H
-#define DLC_FRONTEND_DL_SEQUENTIAL_WINDOWS_H
+#ifndef DLC_FRONTEND_KERAS_WINDOWS_H
+#define DLC_FRONTEND_KERAS_WINDOWS_H
 
 #include "frontend/keras/KerasCall.h"
 
@@ -24,4 +24,4 @@ Item padded(KerasCall &call, const Item &x, const Borders &borders, double value
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_SEQUENTIAL_WINDOWS_H
+#endif // DLC_FRONTEND_KERAS_WINDOWS_H

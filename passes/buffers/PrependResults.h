@@ -1,7 +1,7 @@
 //===- PrependResults.h - More results of a model, before its own -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_PASSES_PREPENDRESULTS_H
-#define DLC_PASSES_PREPENDRESULTS_H
+#ifndef DLC_PASSES_BUFFERS_PREPENDRESULTS_H
+#define DLC_PASSES_BUFFERS_PREPENDRESULTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -16,4 +16,4 @@ void prependResults(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> val
 
 } // namespace dlc
 
-#endif // DLC_PASSES_PREPENDRESULTS_H
+#endif // DLC_PASSES_BUFFERS_PREPENDRESULTS_H

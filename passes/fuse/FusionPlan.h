@@ -6,8 +6,8 @@
 // other through a third, and keep the plan in an order in which every group comes after what it
 // reads.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_FUSIONPLAN_H
-#define DLC_PASSES_FUSIONPLAN_H
+#ifndef DLC_PASSES_FUSE_FUSIONPLAN_H
+#define DLC_PASSES_FUSE_FUSIONPLAN_H
 
 #include "ir/analysis/FusionLegality.h"
 
@@ -108,4 +108,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_PASSES_FUSIONPLAN_H
+#endif // DLC_PASSES_FUSE_FUSIONPLAN_H

@@ -1,8 +1,8 @@
 //===- FusionSteps.h - The steps of form-fusions ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_FUSIONSTEPS_H
-#define DLC_PASSES_FUSIONSTEPS_H
+#ifndef DLC_PASSES_FUSE_FUSIONSTEPS_H
+#define DLC_PASSES_FUSE_FUSIONSTEPS_H
 
 #include "ir/interfaces/ScheduleOracle.h"
 #include "passes/fuse/FusionPlan.h"
@@ -63,4 +63,4 @@ unsigned buildFusions(mlir::Block &block, const FusionPlan &plan, const FusionEd
 
 } // namespace dlc
 
-#endif // DLC_PASSES_FUSIONSTEPS_H
+#endif // DLC_PASSES_FUSE_FUSIONSTEPS_H

@@ -1,8 +1,8 @@
 //===- KernelTable.h - Kernels by what they compute ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_KERNELTABLE_H
-#define DLC_PASSES_KERNELTABLE_H
+#ifndef DLC_PASSES_OUTLINE_KERNELTABLE_H
+#define DLC_PASSES_OUTLINE_KERNELTABLE_H
 
 #include "ir/dlx/DLXOps.h"
 
@@ -29,4 +29,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_PASSES_KERNELTABLE_H
+#endif // DLC_PASSES_OUTLINE_KERNELTABLE_H

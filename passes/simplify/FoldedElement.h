@@ -1,8 +1,8 @@
 //===- FoldedElement.h - One element of what maps compute from numbers --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_FOLDEDELEMENT_H
-#define DLC_PASSES_FOLDEDELEMENT_H
+#ifndef DLC_PASSES_SIMPLIFY_FOLDEDELEMENT_H
+#define DLC_PASSES_SIMPLIFY_FOLDEDELEMENT_H
 
 #include "ir/interfaces/LoopNest.h"
 
@@ -17,4 +17,4 @@ mlir::TypedAttr foldedElement(LoopNestOpInterface op,
 
 } // namespace dlc
 
-#endif // DLC_PASSES_FOLDEDELEMENT_H
+#endif // DLC_PASSES_SIMPLIFY_FOLDEDELEMENT_H

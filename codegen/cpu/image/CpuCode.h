@@ -5,8 +5,8 @@
 // it, with one func.func for each kernel. compileCpu makes a flat code image of such a module: what
 // CpuImage and CpuEntry of runtime/schema/module.fbs hold.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CPU_CPUCODE_H
-#define DLC_CODEGEN_CPU_CPUCODE_H
+#ifndef DLC_CODEGEN_CPU_IMAGE_CPUCODE_H
+#define DLC_CODEGEN_CPU_IMAGE_CPUCODE_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -51,4 +51,4 @@ mlir::FailureOr<std::vector<CpuCode>> compileCpuVariants(mlir::ModuleOp cpuModul
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_CPUCODE_H
+#endif // DLC_CODEGEN_CPU_IMAGE_CPUCODE_H

@@ -1,7 +1,7 @@
 //===- FlatImage.h - An ELF object laid out as position-independent bytes -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_CPU_FLATIMAGE_H
-#define DLC_CODEGEN_CPU_FLATIMAGE_H
+#ifndef DLC_CODEGEN_CPU_IMAGE_FLATIMAGE_H
+#define DLC_CODEGEN_CPU_IMAGE_FLATIMAGE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -27,4 +27,4 @@ llvm::Expected<FlatImage> makeFlatImage(llvm::ArrayRef<uint8_t> object);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_FLATIMAGE_H
+#endif // DLC_CODEGEN_CPU_IMAGE_FLATIMAGE_H

@@ -1,7 +1,7 @@
 //===- MachineCode.h - LLVM IR to an object file for one instruction set ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_CPU_MACHINECODE_H
-#define DLC_CODEGEN_CPU_MACHINECODE_H
+#ifndef DLC_CODEGEN_CPU_IMAGE_MACHINECODE_H
+#define DLC_CODEGEN_CPU_IMAGE_MACHINECODE_H
 
 #include "codegen/cpu/image/CpuCode.h"
 
@@ -16,4 +16,4 @@ llvm::Expected<llvm::SmallVector<char, 0>> compileObject(llvm::Module &module, I
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_MACHINECODE_H
+#endif // DLC_CODEGEN_CPU_IMAGE_MACHINECODE_H

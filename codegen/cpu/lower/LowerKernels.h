@@ -1,7 +1,7 @@
 //===- LowerKernels.h - CPU kernel IR to the LLVM dialect ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_CPU_LOWERKERNELS_H
-#define DLC_CODEGEN_CPU_LOWERKERNELS_H
+#ifndef DLC_CODEGEN_CPU_LOWER_LOWERKERNELS_H
+#define DLC_CODEGEN_CPU_LOWER_LOWERKERNELS_H
 
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -52,4 +52,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_LOWERKERNELS_H
+#endif // DLC_CODEGEN_CPU_LOWER_LOWERKERNELS_H

@@ -4,8 +4,8 @@
 // What all CPU schedules share: the signature over flat buffers, loops, and how elements come from
 // and go to memory, one at a time or as a vector along one loop variable.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
-#define DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_CPUKERNEL_H
+#define DLC_CODEGEN_CPU_SCHEDULE_CPUKERNEL_H
 
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/plan/BodyEmitter.h"
@@ -234,4 +234,4 @@ inline constexpr int64_t kPanel = 16;
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_CPUKERNEL_H

@@ -5,8 +5,8 @@
 // about each kernel and writes on it the plan that is estimated to be the fastest;
 // `dl-build-kernels-cpu` carries plans out for every instruction set and decides nothing.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_SCHEDULE_H
-#define DLC_CODEGEN_SCHEDULE_CPU_SCHEDULE_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_SCHEDULE_H
+#define DLC_CODEGEN_CPU_SCHEDULE_SCHEDULE_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 
@@ -49,4 +49,4 @@ llvm::ArrayRef<CpuSchedule> cpuSchedules();
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_SCHEDULE_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_SCHEDULE_H

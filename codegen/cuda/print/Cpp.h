@@ -1,7 +1,7 @@
 //===- Cpp.h - Pieces of C++ text: expressions, types, literals, identifiers --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_CUDA_CPP_H
-#define DLC_CODEGEN_CUDA_CPP_H
+#ifndef DLC_CODEGEN_CUDA_PRINT_CPP_H
+#define DLC_CODEGEN_CUDA_PRINT_CPP_H
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Types.h"
@@ -72,4 +72,4 @@ bool mentions(llvm::StringRef text, llvm::StringRef word);
 
 } // namespace dlc::codegen::cpp
 
-#endif // DLC_CODEGEN_CUDA_CPP_H
+#endif // DLC_CODEGEN_CUDA_PRINT_CPP_H

@@ -6,8 +6,8 @@
 // dlk.call: a call of the named template with its regions as lambdas (KernelTemplateText.cpp); its
 // header's name goes into CudaText::headers. Nothing else of the printer knows about it.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CUDA_CUDATEXT_H
-#define DLC_CODEGEN_CUDA_CUDATEXT_H
+#ifndef DLC_CODEGEN_CUDA_PRINT_CUDATEXT_H
+#define DLC_CODEGEN_CUDA_PRINT_CUDATEXT_H
 
 #include "codegen/package/Package.h"
 
@@ -49,4 +49,4 @@ llvm::LogicalResult printKernels(mlir::Operation *module, llvm::raw_ostream &os)
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CUDA_CUDATEXT_H
+#endif // DLC_CODEGEN_CUDA_PRINT_CUDATEXT_H

@@ -1,7 +1,7 @@
 //===- Expressions.h - The C++ expression of one op ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_CUDA_EXPRESSIONS_H
-#define DLC_CODEGEN_CUDA_EXPRESSIONS_H
+#ifndef DLC_CODEGEN_CUDA_PRINT_EXPRESSIONS_H
+#define DLC_CODEGEN_CUDA_PRINT_EXPRESSIONS_H
 
 #include "codegen/cuda/print/Cpp.h"
 #include "ir/scalar/MathExpansion.h"
@@ -60,4 +60,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CUDA_EXPRESSIONS_H
+#endif // DLC_CODEGEN_CUDA_PRINT_EXPRESSIONS_H

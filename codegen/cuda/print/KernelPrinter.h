@@ -6,8 +6,8 @@
 // its user takes it, and is written out as a statement before an op that could change what it
 // reads.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CUDA_KERNELPRINTER_H
-#define DLC_CODEGEN_CUDA_KERNELPRINTER_H
+#ifndef DLC_CODEGEN_CUDA_PRINT_KERNELPRINTER_H
+#define DLC_CODEGEN_CUDA_PRINT_KERNELPRINTER_H
 
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/print/Cpp.h"
@@ -74,4 +74,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CUDA_KERNELPRINTER_H
+#endif // DLC_CODEGEN_CUDA_PRINT_KERNELPRINTER_H

@@ -5,8 +5,8 @@
 // dims wherever every address allows it saves the divisions that would cut a flat index up again,
 // and makes the text short.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_DIMGROUPS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_DIMGROUPS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_DIMGROUPS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_DIMGROUPS_H
 
 #include "codegen/plan/IndexMath.h"
 
@@ -48,4 +48,4 @@ mlir::AffineExpr totalExtent(const IndexMath &math, llvm::ArrayRef<DimGroup> gro
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_DIMGROUPS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_DIMGROUPS_H

@@ -4,8 +4,8 @@
 // What the schedules of all kinds of kernels share: the function with its arguments, the words for
 // arithmetic on index values, loads and stores, and the attributes that record a launch.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_KERNELBUILDER_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_KERNELBUILDER_H
 
 #include "codegen/cuda/schedule/DimGroups.h"
 #include "codegen/cuda/schedule/variants/ShapePart.h"
@@ -209,4 +209,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_KERNELBUILDER_H

@@ -1,7 +1,7 @@
 //===- Lanes.h - Neighbouring results as one vector ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_LANES_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_LANES_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_LANES_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_LANES_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
@@ -39,4 +39,4 @@ void storeLanes(KernelBuilder &k, int64_t width, mlir::AffineExpr variable, mlir
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_LANES_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_LANES_H

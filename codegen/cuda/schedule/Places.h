@@ -3,8 +3,8 @@
 //
 // A template copies many elements at once where it is told where they lie instead of what they are.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLACES_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_PLACES_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_PLACES_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_PLACES_H
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -23,4 +23,4 @@ mlir::Value placeOf(mlir::Value value, FindLoad find);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_PLACES_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_PLACES_H

@@ -1,7 +1,7 @@
 //===- PlanQuestion.h - A kernel as schedules are asked about it --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANQUESTION_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_PLANQUESTION_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_PLANQUESTION_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_PLANQUESTION_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
@@ -60,4 +60,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_PLANQUESTION_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_PLANQUESTION_H

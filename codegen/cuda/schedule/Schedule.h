@@ -5,8 +5,8 @@
 // about each kernel and writes on it the plan that is estimated to be the fastest;
 // `dl-build-kernels-cuda` carries plans out and decides nothing.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_SCHEDULE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_SCHEDULE_H
 
 #include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/plan/PackOperand.h"
@@ -60,4 +60,4 @@ double nanosecondsBy(dlx::PlanAttr plan, PlanQuestion &question);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_SCHEDULE_H

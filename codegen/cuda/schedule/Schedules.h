@@ -4,8 +4,8 @@
 // A hand-scheduled kind (tensor cores) emits one dlk.call instead of loops, with the prologue and
 // epilogue as regions.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_SCHEDULES_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_SCHEDULES_H
 
 #include "codegen/cuda/schedule/Schedule.h"
 
@@ -74,4 +74,4 @@ extern const Schedule kSuppressSchedule;
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_SCHEDULES_H

@@ -1,7 +1,7 @@
 //===- Workspace.h - Memory through which the blocks of a kernel meet ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_WORKSPACE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_WORKSPACE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_WORKSPACE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_WORKSPACE_H
 
 #include "ir/dlx/DLXOps.h"
 
@@ -12,4 +12,4 @@ void addWorkspace(dlx::KernelOp kernel, mlir::RankedTensorType type);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_WORKSPACE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_WORKSPACE_H

@@ -1,7 +1,7 @@
 //===- Elaborate.h - The layers that the declarations of a model make ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_ELABORATE_H
-#define DLC_FRONTEND_DL_ELABORATE_H
+#ifndef DLC_FRONTEND_DL_DECLARE_ELABORATE_H
+#define DLC_FRONTEND_DL_DECLARE_ELABORATE_H
 
 #include "frontend/dl/evaluate/Sema.h"
 
@@ -33,4 +33,4 @@ bindByName(llvm::StringRef callee, llvm::ArrayRef<llvm::StringRef> names,
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_ELABORATE_H
+#endif // DLC_FRONTEND_DL_DECLARE_ELABORATE_H

@@ -4,8 +4,8 @@
 // Private to Elaborate.cpp (members, loops, blocks) and ElaborateLayers.cpp (layers that are no
 // blocks).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_ELABORATOR_H
-#define DLC_FRONTEND_DL_ELABORATOR_H
+#ifndef DLC_FRONTEND_DL_DECLARE_ELABORATOR_H
+#define DLC_FRONTEND_DL_DECLARE_ELABORATOR_H
 
 #include "frontend/dl/declare/Elaborate.h"
 
@@ -59,4 +59,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_ELABORATOR_H
+#endif // DLC_FRONTEND_DL_DECLARE_ELABORATOR_H

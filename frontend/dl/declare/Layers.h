@@ -5,8 +5,8 @@
 // computes is said by the op alone; here stand PyTorch's arguments and the shapes of the weights.
 // The kinds themselves stand in layers/, one file for each family.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_LAYERS_H
-#define DLC_FRONTEND_DL_LAYERS_H
+#ifndef DLC_FRONTEND_DL_DECLARE_LAYERS_H
+#define DLC_FRONTEND_DL_DECLARE_LAYERS_H
 
 #include "frontend/dl/lower/Arguments.h"
 
@@ -106,4 +106,4 @@ std::variant<std::vector<LayerWeight>, BindError> weightsOf(const LayerKind &kin
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_LAYERS_H
+#endif // DLC_FRONTEND_DL_DECLARE_LAYERS_H

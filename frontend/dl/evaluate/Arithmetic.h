@@ -1,7 +1,7 @@
 //===- Arithmetic.h - Operators and functions of values known at compile time -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_ARITHMETIC_H
-#define DLC_FRONTEND_DL_ARITHMETIC_H
+#ifndef DLC_FRONTEND_DL_EVALUATE_ARITHMETIC_H
+#define DLC_FRONTEND_DL_EVALUATE_ARITHMETIC_H
 
 #include "frontend/dl/lower/Arguments.h"
 #include "frontend/dl/syntax/AST.h"
@@ -46,4 +46,4 @@ size_t countItems(const Item &item);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_ARITHMETIC_H
+#endif // DLC_FRONTEND_DL_EVALUATE_ARITHMETIC_H

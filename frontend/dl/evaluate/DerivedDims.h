@@ -1,7 +1,7 @@
 //===- DerivedDims.h - Dims that are computed from others ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_DERIVEDDIMS_H
-#define DLC_FRONTEND_DL_DERIVEDDIMS_H
+#ifndef DLC_FRONTEND_DL_EVALUATE_DERIVEDDIMS_H
+#define DLC_FRONTEND_DL_EVALUATE_DERIVEDDIMS_H
 
 #include "frontend/dl/evaluate/Item.h"
 #include "frontend/dl/syntax/AST.h"
@@ -23,4 +23,4 @@ std::optional<dl::Range> rangeOfDefinition(mlir::Attribute definition, llvm::SML
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_DERIVEDDIMS_H
+#endif // DLC_FRONTEND_DL_EVALUATE_DERIVEDDIMS_H

@@ -1,7 +1,7 @@
 //===- Evaluator.h - Expressions at compile time ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_EVALUATOR_H
-#define DLC_FRONTEND_DL_EVALUATOR_H
+#ifndef DLC_FRONTEND_DL_EVALUATE_EVALUATOR_H
+#define DLC_FRONTEND_DL_EVALUATE_EVALUATOR_H
 
 #include "frontend/dl/evaluate/Item.h"
 #include "frontend/dl/lower/Arguments.h"
@@ -102,4 +102,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_EVALUATOR_H
+#endif // DLC_FRONTEND_DL_EVALUATE_EVALUATOR_H

@@ -1,7 +1,7 @@
 //===- Item.h - What an expression stands for ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_ITEM_H
-#define DLC_FRONTEND_DL_ITEM_H
+#ifndef DLC_FRONTEND_DL_EVALUATE_ITEM_H
+#define DLC_FRONTEND_DL_EVALUATE_ITEM_H
 
 #include "ir/dl/base/DLTypes.h"
 
@@ -67,4 +67,4 @@ llvm::ArrayRef<llvm::StringRef> dtypeNames();
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_ITEM_H
+#endif // DLC_FRONTEND_DL_EVALUATE_ITEM_H

@@ -1,7 +1,7 @@
 //===- Sema.h - What the declarations of a file mean --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_SEMA_H
-#define DLC_FRONTEND_DL_SEMA_H
+#ifndef DLC_FRONTEND_DL_EVALUATE_SEMA_H
+#define DLC_FRONTEND_DL_EVALUATE_SEMA_H
 
 #include "frontend/dl/declare/Layers.h"
 #include "frontend/dl/evaluate/Evaluator.h"
@@ -157,4 +157,4 @@ bool checkSize(mlir::RankedTensorType type, llvm::ArrayRef<Symbol> symbols, mlir
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_SEMA_H
+#endif // DLC_FRONTEND_DL_EVALUATE_SEMA_H

@@ -1,7 +1,7 @@
 //===- Format.h - The canonical layout of a model's text ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_FORMAT_H
-#define DLC_FRONTEND_DL_FORMAT_H
+#ifndef DLC_FRONTEND_DL_FORMAT_FORMAT_H
+#define DLC_FRONTEND_DL_FORMAT_FORMAT_H
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -24,4 +24,4 @@ std::optional<std::string> formatSource(std::unique_ptr<llvm::MemoryBuffer> sour
 
 } // namespace dlc
 
-#endif // DLC_FRONTEND_DL_FORMAT_H
+#endif // DLC_FRONTEND_DL_FORMAT_FORMAT_H

@@ -4,8 +4,8 @@
 // Private to the formatter. Words are judged by their spelling and neighbours alone: the layout
 // does not depend on what the parser makes of them.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_FORMATWORDS_H
-#define DLC_FRONTEND_DL_FORMATWORDS_H
+#ifndef DLC_FRONTEND_DL_FORMAT_FORMATWORDS_H
+#define DLC_FRONTEND_DL_FORMAT_FORMATWORDS_H
 
 #include "frontend/dl/syntax/Lexer.h"
 
@@ -54,4 +54,4 @@ std::string layOut(const std::vector<Word> &words);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_FORMATWORDS_H
+#endif // DLC_FRONTEND_DL_FORMAT_FORMATWORDS_H

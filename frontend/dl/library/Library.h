@@ -14,8 +14,8 @@
 // call. A name that begins with `_` is known to the library only. A function may have several ways
 // of calling: each has a head, and its own body.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_LIBRARY_H
-#define DLC_FRONTEND_DL_LIBRARY_H
+#ifndef DLC_FRONTEND_DL_LIBRARY_LIBRARY_H
+#define DLC_FRONTEND_DL_LIBRARY_LIBRARY_H
 
 #include "ir/OpTable.h"
 
@@ -49,4 +49,4 @@ void forEachFunction(
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_LIBRARY_H
+#endif // DLC_FRONTEND_DL_LIBRARY_LIBRARY_H

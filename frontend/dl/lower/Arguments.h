@@ -1,7 +1,7 @@
 //===- Arguments.h - Arguments of a call and the parameters that they are for -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_ARGUMENTS_H
-#define DLC_FRONTEND_DL_ARGUMENTS_H
+#ifndef DLC_FRONTEND_DL_LOWER_ARGUMENTS_H
+#define DLC_FRONTEND_DL_LOWER_ARGUMENTS_H
 
 #include "frontend/dl/evaluate/Item.h"
 #include "frontend/dl/syntax/Diagnostics.h"
@@ -51,4 +51,4 @@ mlir::Attribute attributeOf(const Param &param, const Item &item, mlir::MLIRCont
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_ARGUMENTS_H
+#endif // DLC_FRONTEND_DL_LOWER_ARGUMENTS_H

@@ -5,8 +5,8 @@
 // Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, LibraryCalls.cpp, Subscripts.cpp and
 // TensorLiteral.cpp.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
-#define DLC_FRONTEND_DL_FORWARDLOWERING_H
+#ifndef DLC_FRONTEND_DL_LOWER_FORWARDLOWERING_H
+#define DLC_FRONTEND_DL_LOWER_FORWARDLOWERING_H
 
 #include "frontend/dl/lower/LayerCalls.h"
 #include "frontend/dl/lower/control/AssignedNames.h"
@@ -286,4 +286,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_FORWARDLOWERING_H
+#endif // DLC_FRONTEND_DL_LOWER_FORWARDLOWERING_H

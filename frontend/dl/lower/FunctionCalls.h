@@ -1,7 +1,7 @@
 //===- FunctionCalls.h - Calls of functions -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_FUNCTIONCALLS_H
-#define DLC_FRONTEND_DL_FUNCTIONCALLS_H
+#ifndef DLC_FRONTEND_DL_LOWER_FUNCTIONCALLS_H
+#define DLC_FRONTEND_DL_LOWER_FUNCTIONCALLS_H
 
 #include "frontend/dl/library/Library.h"
 #include "frontend/dl/lower/OpEmitter.h"
@@ -40,4 +40,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_FUNCTIONCALLS_H
+#endif // DLC_FRONTEND_DL_LOWER_FUNCTIONCALLS_H

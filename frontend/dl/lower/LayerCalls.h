@@ -1,7 +1,7 @@
 //===- LayerCalls.h - Calls of layers in forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_LAYERCALLS_H
-#define DLC_FRONTEND_DL_LAYERCALLS_H
+#ifndef DLC_FRONTEND_DL_LOWER_LAYERCALLS_H
+#define DLC_FRONTEND_DL_LOWER_LAYERCALLS_H
 
 #include "frontend/dl/lower/FunctionCalls.h"
 #include "frontend/dl/lower/Lower.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_LAYERCALLS_H
+#endif // DLC_FRONTEND_DL_LOWER_LAYERCALLS_H

@@ -1,7 +1,7 @@
 //===- Lower.h - A model's forward to a dl function ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_LOWER_H
-#define DLC_FRONTEND_DL_LOWER_H
+#ifndef DLC_FRONTEND_DL_LOWER_LOWER_H
+#define DLC_FRONTEND_DL_LOWER_LOWER_H
 
 #include "frontend/dl/evaluate/Sema.h"
 
@@ -37,4 +37,4 @@ void lowerForward(Model &model, const BoundWeights &weights, Diagnostics &diagno
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_LOWER_H
+#endif // DLC_FRONTEND_DL_LOWER_LOWER_H

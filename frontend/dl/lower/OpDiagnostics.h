@@ -1,7 +1,7 @@
 //===- OpDiagnostics.h - Errors of ops in the words of the language -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_OPDIAGNOSTICS_H
-#define DLC_FRONTEND_DL_OPDIAGNOSTICS_H
+#ifndef DLC_FRONTEND_DL_LOWER_OPDIAGNOSTICS_H
+#define DLC_FRONTEND_DL_LOWER_OPDIAGNOSTICS_H
 
 #include "ir/dl/base/DimNeeds.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_OPDIAGNOSTICS_H
+#endif // DLC_FRONTEND_DL_LOWER_OPDIAGNOSTICS_H

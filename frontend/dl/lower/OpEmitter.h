@@ -5,8 +5,8 @@
 // broadcast, full): an op says through its signature what it takes, and through type inference what
 // it gives.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_OPEMITTER_H
-#define DLC_FRONTEND_DL_OPEMITTER_H
+#ifndef DLC_FRONTEND_DL_LOWER_OPEMITTER_H
+#define DLC_FRONTEND_DL_LOWER_OPEMITTER_H
 
 #include "frontend/dl/evaluate/Sema.h"
 #include "frontend/dl/lower/Arguments.h"
@@ -174,4 +174,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_OPEMITTER_H
+#endif // DLC_FRONTEND_DL_LOWER_OPEMITTER_H

@@ -1,7 +1,7 @@
 //===- TorchCalls.h - What a call says in PyTorch beyond its op ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_TORCHCALLS_H
-#define DLC_FRONTEND_DL_TORCHCALLS_H
+#ifndef DLC_FRONTEND_DL_LOWER_TORCHCALLS_H
+#define DLC_FRONTEND_DL_LOWER_TORCHCALLS_H
 
 #include "frontend/dl/lower/OpEmitter.h"
 
@@ -26,4 +26,4 @@ void refuseUsesOfChanged(mlir::func::FuncOp function);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_TORCHCALLS_H
+#endif // DLC_FRONTEND_DL_LOWER_TORCHCALLS_H

@@ -4,8 +4,8 @@
 // Syntax alone: names are not resolved, and nothing is evaluated. StringRefs point into the source
 // buffer.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_AST_H
-#define DLC_FRONTEND_DL_AST_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_AST_H
+#define DLC_FRONTEND_DL_SYNTAX_AST_H
 
 #include "frontend/dl/syntax/WeightsClause.h"
 
@@ -371,4 +371,4 @@ struct SourceFile {
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_AST_H
+#endif // DLC_FRONTEND_DL_SYNTAX_AST_H

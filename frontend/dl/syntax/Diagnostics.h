@@ -5,8 +5,8 @@
 // SourceMgrDiagnosticHandler, a test) sees the errors of the parser and those of the ops in one
 // stream.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_DIAGNOSTICS_H
-#define DLC_FRONTEND_DL_DIAGNOSTICS_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_DIAGNOSTICS_H
+#define DLC_FRONTEND_DL_SYNTAX_DIAGNOSTICS_H
 
 #include "frontend/Spelling.h"
 #include "frontend/dl/syntax/SourceIndex.h"
@@ -107,4 +107,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_DIAGNOSTICS_H
+#endif // DLC_FRONTEND_DL_SYNTAX_DIAGNOSTICS_H

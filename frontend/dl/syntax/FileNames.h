@@ -1,7 +1,7 @@
 //===- FileNames.h - The files that a model's text names ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_FILENAMES_H
-#define DLC_FRONTEND_DL_FILENAMES_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_FILENAMES_H
+#define DLC_FRONTEND_DL_SYNTAX_FILENAMES_H
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringMap.h"
@@ -36,4 +36,4 @@ std::string withWeightFiles(llvm::StringRef text, const FileNames &found,
 
 } // namespace dlc
 
-#endif // DLC_FRONTEND_DL_FILENAMES_H
+#endif // DLC_FRONTEND_DL_SYNTAX_FILENAMES_H

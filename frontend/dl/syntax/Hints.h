@@ -4,8 +4,8 @@
 // People bring habits along. Each function takes a word that is unknown here and says what to write
 // instead, as the end of a message: "; write ...". Empty where nothing is known of the word.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_HINTS_H
-#define DLC_FRONTEND_DL_HINTS_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_HINTS_H
+#define DLC_FRONTEND_DL_SYNTAX_HINTS_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -50,4 +50,4 @@ std::string hintForStart(llvm::StringRef word);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_HINTS_H
+#endif // DLC_FRONTEND_DL_SYNTAX_HINTS_H

@@ -1,7 +1,7 @@
 //===- Include.h - The files that a model includes ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_INCLUDE_H
-#define DLC_FRONTEND_DL_INCLUDE_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_INCLUDE_H
+#define DLC_FRONTEND_DL_SYNTAX_INCLUDE_H
 
 #include "frontend/dl/syntax/AST.h"
 #include "frontend/dl/syntax/Diagnostics.h"
@@ -26,4 +26,4 @@ std::vector<std::unique_ptr<SourceFile>> loadIncludes(const SourceFile &file, ll
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_INCLUDE_H
+#endif // DLC_FRONTEND_DL_SYNTAX_INCLUDE_H

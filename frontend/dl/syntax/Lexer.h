@@ -1,7 +1,7 @@
 //===- Lexer.h - Text of a model to tokens ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_LEXER_H
-#define DLC_FRONTEND_DL_LEXER_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_LEXER_H
+#define DLC_FRONTEND_DL_SYNTAX_LEXER_H
 
 #include "frontend/dl/syntax/Diagnostics.h"
 
@@ -78,4 +78,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_LEXER_H
+#endif // DLC_FRONTEND_DL_SYNTAX_LEXER_H

@@ -1,7 +1,7 @@
 //===- Parser.h - Tokens to syntax --------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_PARSER_H
-#define DLC_FRONTEND_DL_PARSER_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_PARSER_H
+#define DLC_FRONTEND_DL_SYNTAX_PARSER_H
 
 #include "frontend/dl/syntax/AST.h"
 #include "frontend/dl/syntax/Diagnostics.h"
@@ -29,4 +29,4 @@ std::string textOf(const Expr &expr);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_PARSER_H
+#endif // DLC_FRONTEND_DL_SYNTAX_PARSER_H

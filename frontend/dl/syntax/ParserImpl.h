@@ -5,8 +5,8 @@
 // ParseSequential.cpp, ParseWeights.cpp, ParseForward.cpp (statements), ParseExpr.cpp and
 // ParseOperators.cpp.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_PARSERIMPL_H
-#define DLC_FRONTEND_DL_PARSERIMPL_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_PARSERIMPL_H
+#define DLC_FRONTEND_DL_SYNTAX_PARSERIMPL_H
 
 #include "frontend/dl/syntax/AST.h"
 #include "frontend/dl/syntax/Lexer.h"
@@ -139,4 +139,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_PARSERIMPL_H
+#endif // DLC_FRONTEND_DL_SYNTAX_PARSERIMPL_H

@@ -4,8 +4,8 @@
 // Noted by the frontend as it goes, for editors and reports that ask for it (ImportOptions::index);
 // it outlives the import.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_SOURCEINDEX_H
-#define DLC_FRONTEND_DL_SOURCEINDEX_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_SOURCEINDEX_H
+#define DLC_FRONTEND_DL_SYNTAX_SOURCEINDEX_H
 
 #include "llvm/ADT/StringMap.h"
 
@@ -75,4 +75,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_FRONTEND_DL_SOURCEINDEX_H
+#endif // DLC_FRONTEND_DL_SYNTAX_SOURCEINDEX_H

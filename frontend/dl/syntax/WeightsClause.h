@@ -1,7 +1,7 @@
 //===- WeightsClause.h - What the text of a model says about its weights ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_WEIGHTSCLAUSE_H
-#define DLC_FRONTEND_DL_WEIGHTSCLAUSE_H
+#ifndef DLC_FRONTEND_DL_SYNTAX_WEIGHTSCLAUSE_H
+#define DLC_FRONTEND_DL_SYNTAX_WEIGHTSCLAUSE_H
 
 #include "llvm/Support/SMLoc.h"
 
@@ -34,4 +34,4 @@ struct WeightsDecl {
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_WEIGHTSCLAUSE_H
+#endif // DLC_FRONTEND_DL_SYNTAX_WEIGHTSCLAUSE_H

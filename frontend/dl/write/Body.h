@@ -1,7 +1,7 @@
 //===- Body.h - Lines, calls of blocks and loops of one forward ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_WRITE_BODY_H
-#define DLC_FRONTEND_ONNX_WRITE_BODY_H
+#ifndef DLC_FRONTEND_DL_WRITE_BODY_H
+#define DLC_FRONTEND_DL_WRITE_BODY_H
 
 #include "frontend/dl/write/Program.h"
 
@@ -79,4 +79,4 @@ std::optional<std::pair<llvm::StringRef, int64_t>> elementOf(const Instance &ins
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITE_BODY_H
+#endif // DLC_FRONTEND_DL_WRITE_BODY_H

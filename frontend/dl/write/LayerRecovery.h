@@ -1,7 +1,7 @@
 //===- LayerRecovery.h - The layer that an op with weights was ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_WRITE_LAYERRECOVERY_H
-#define DLC_FRONTEND_ONNX_WRITE_LAYERRECOVERY_H
+#ifndef DLC_FRONTEND_DL_WRITE_LAYERRECOVERY_H
+#define DLC_FRONTEND_DL_WRITE_LAYERRECOVERY_H
 
 #include "frontend/dl/write/Program.h"
 
@@ -34,4 +34,4 @@ std::optional<RecoveredLayer> recoverLinear(mlir::Operation &op, llvm::ArrayRef<
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITE_LAYERRECOVERY_H
+#endif // DLC_FRONTEND_DL_WRITE_LAYERRECOVERY_H

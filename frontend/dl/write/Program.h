@@ -4,8 +4,8 @@
 // A module becomes lines (Statements.cpp, Control.cpp), runs of lines that repeat become blocks
 // (Blocks.cpp), and both become text (Text.cpp).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
-#define DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
+#ifndef DLC_FRONTEND_DL_WRITE_PROGRAM_H
+#define DLC_FRONTEND_DL_WRITE_PROGRAM_H
 
 #include "ir/dl/DLOps.h"
 
@@ -119,4 +119,4 @@ std::vector<BlockText> findBlocks(const Program &program, const llvm::StringSet<
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITE_PROGRAM_H
+#endif // DLC_FRONTEND_DL_WRITE_PROGRAM_H

@@ -4,8 +4,8 @@
 // Private to Statements.cpp (ops), Sizes.cpp (dims that the data say) and Control.cpp (branches and
 // loops).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_ONNX_WRITE_READER_H
-#define DLC_FRONTEND_ONNX_WRITE_READER_H
+#ifndef DLC_FRONTEND_DL_WRITE_READER_H
+#define DLC_FRONTEND_DL_WRITE_READER_H
 
 #include "frontend/dl/write/Statements.h"
 
@@ -80,4 +80,4 @@ struct Reader {
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITE_READER_H
+#endif // DLC_FRONTEND_DL_WRITE_READER_H

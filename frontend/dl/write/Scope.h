@@ -1,7 +1,7 @@
 //===- Scope.h - Modules and paths that names of nodes and weights show -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_WRITE_SCOPE_H
-#define DLC_FRONTEND_ONNX_WRITE_SCOPE_H
+#ifndef DLC_FRONTEND_DL_WRITE_SCOPE_H
+#define DLC_FRONTEND_DL_WRITE_SCOPE_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringSet.h"
@@ -27,4 +27,4 @@ std::string uniquePath(llvm::StringSet<> &paths, llvm::StringRef path);
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITE_SCOPE_H
+#endif // DLC_FRONTEND_DL_WRITE_SCOPE_H

@@ -1,7 +1,7 @@
 //===- Statements.h - Ops as lines of the language ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
-#define DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
+#ifndef DLC_FRONTEND_DL_WRITE_STATEMENTS_H
+#define DLC_FRONTEND_DL_WRITE_STATEMENTS_H
 
 #include "frontend/dl/write/Program.h"
 
@@ -28,4 +28,4 @@ Pieces defaultText(const Param &param, mlir::Attribute value, dl::SymbolNames na
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
+#endif // DLC_FRONTEND_DL_WRITE_STATEMENTS_H

@@ -1,7 +1,7 @@
 //===- WriteDl.h - Imported models as text of the language --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_WRITEDL_H
-#define DLC_FRONTEND_ONNX_WRITEDL_H
+#ifndef DLC_FRONTEND_DL_WRITE_WRITEDL_H
+#define DLC_FRONTEND_DL_WRITE_WRITEDL_H
 
 #include "frontend/dl/write/Program.h"
 
@@ -17,4 +17,4 @@ std::string writeDl(mlir::ModuleOp module, llvm::StringRef weightsFile,
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WRITEDL_H
+#endif // DLC_FRONTEND_DL_WRITE_WRITEDL_H

@@ -1,7 +1,7 @@
 //===- Loops.h - What is known of a Loop --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_LOOPS_H
-#define DLC_FRONTEND_ONNX_LOOPS_H
+#ifndef DLC_FRONTEND_ONNX_CONTROL_LOOPS_H
+#define DLC_FRONTEND_ONNX_CONTROL_LOOPS_H
 
 #include "frontend/onnx/control/Regions.h"
 
@@ -43,4 +43,4 @@ Value knownInteger(int64_t number, mlir::Type dtype);
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_LOOPS_H
+#endif // DLC_FRONTEND_ONNX_CONTROL_LOOPS_H

@@ -1,7 +1,7 @@
 //===- Regions.h - Branches and steps that the running model takes ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_REGIONS_H
-#define DLC_FRONTEND_ONNX_REGIONS_H
+#ifndef DLC_FRONTEND_ONNX_CONTROL_REGIONS_H
+#define DLC_FRONTEND_ONNX_CONTROL_REGIONS_H
 
 #include "frontend/dl/lower/control/Regions.h"
 #include "frontend/onnx/Importer.h"
@@ -20,4 +20,4 @@ bool isSequenceOp(llvm::StringRef op);
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_REGIONS_H
+#endif // DLC_FRONTEND_ONNX_CONTROL_REGIONS_H

@@ -4,8 +4,8 @@
 // What any message of a stranger's file may hold and how much of it: which fields an ONNX message
 // has is ModelFile.cpp's.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_ONNX_MESSAGEREADER_H
-#define DLC_FRONTEND_ONNX_MESSAGEREADER_H
+#ifndef DLC_FRONTEND_ONNX_READ_MESSAGEREADER_H
+#define DLC_FRONTEND_ONNX_READ_MESSAGEREADER_H
 
 #include "frontend/onnx/read/ModelFile.h"
 #include "frontend/onnx/read/Wire.h"
@@ -117,4 +117,4 @@ private:
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_MESSAGEREADER_H
+#endif // DLC_FRONTEND_ONNX_READ_MESSAGEREADER_H

@@ -4,8 +4,8 @@
 // The messages of onnx.proto as far as inference needs them. Strings and numbers are views of the
 // mapped file, so that weights of any size are read where they lie.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_ONNX_MODEL_H
-#define DLC_FRONTEND_ONNX_MODEL_H
+#ifndef DLC_FRONTEND_ONNX_READ_MODEL_H
+#define DLC_FRONTEND_ONNX_READ_MODEL_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -116,4 +116,4 @@ struct Model {
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_MODEL_H
+#endif // DLC_FRONTEND_ONNX_READ_MODEL_H

@@ -1,7 +1,7 @@
 //===- ModelFile.h - An ONNX file, mapped and checked -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_MODELFILE_H
-#define DLC_FRONTEND_ONNX_MODELFILE_H
+#ifndef DLC_FRONTEND_ONNX_READ_MODELFILE_H
+#define DLC_FRONTEND_ONNX_READ_MODELFILE_H
 
 #include "frontend/arrays/ElementType.h"
 #include "frontend/onnx/read/Model.h"
@@ -108,4 +108,4 @@ std::string dataTypeName(int64_t dataType);
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_MODELFILE_H
+#endif // DLC_FRONTEND_ONNX_READ_MODELFILE_H

@@ -1,7 +1,7 @@
 //===- NodeOrder.h - Nodes after those whose results they use -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_NODEORDER_H
-#define DLC_FRONTEND_ONNX_NODEORDER_H
+#ifndef DLC_FRONTEND_ONNX_READ_NODEORDER_H
+#define DLC_FRONTEND_ONNX_READ_NODEORDER_H
 
 #include "frontend/onnx/read/Model.h"
 
@@ -31,4 +31,4 @@ std::string describe(const Node &node);
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_NODEORDER_H
+#endif // DLC_FRONTEND_ONNX_READ_NODEORDER_H

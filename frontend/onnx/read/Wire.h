@@ -1,7 +1,7 @@
 //===- Wire.h - Fields of protobuf messages -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_WIRE_H
-#define DLC_FRONTEND_ONNX_WIRE_H
+#ifndef DLC_FRONTEND_ONNX_READ_WIRE_H
+#define DLC_FRONTEND_ONNX_READ_WIRE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -51,4 +51,4 @@ private:
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_WIRE_H
+#endif // DLC_FRONTEND_ONNX_READ_WIRE_H

@@ -5,8 +5,8 @@
 // builder's place, its type inferred. Nothing is implicit: operands of elementwise ops are
 // broadcast and cast here by name.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_DLBUILDER_H
-#define DLC_IR_DL_DLBUILDER_H
+#ifndef DLC_IR_DL_BASE_DLBUILDER_H
+#define DLC_IR_DL_BASE_DLBUILDER_H
 
 #include "ir/dl/DLOps.h"
 
@@ -63,4 +63,4 @@ inline Dims dimsOf(mlir::Value x) { return getDims(typeOf(x)); }
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DLBUILDER_H
+#endif // DLC_IR_DL_BASE_DLBUILDER_H

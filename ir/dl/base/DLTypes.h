@@ -4,8 +4,8 @@
 // The only code that builds or reads the encoding of a tensor. A tensor whose dims are all static
 // and whose layout is row-major carries no encoding; every other one carries a #dl.t.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_DLTYPES_H
-#define DLC_IR_DL_DLTYPES_H
+#ifndef DLC_IR_DL_BASE_DLTYPES_H
+#define DLC_IR_DL_BASE_DLTYPES_H
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
@@ -149,4 +149,4 @@ std::string text(const llvm::APFloat &number);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DLTYPES_H
+#endif // DLC_IR_DL_BASE_DLTYPES_H

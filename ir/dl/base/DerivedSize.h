@@ -6,8 +6,8 @@
 // arithmetic on real numbers as models use for scaled sizes. Each becomes a symbol of its own. The
 // compiler knows its range; the runtime computes its value when shapes are bound.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_DERIVEDSIZE_H
-#define DLC_IR_DL_DERIVEDSIZE_H
+#ifndef DLC_IR_DL_BASE_DERIVEDSIZE_H
+#define DLC_IR_DL_BASE_DERIVEDSIZE_H
 
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DLTypes.h"
@@ -42,4 +42,4 @@ std::string text(DerivedAttr size, SymbolNames names);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DERIVEDSIZE_H
+#endif // DLC_IR_DL_BASE_DERIVEDSIZE_H

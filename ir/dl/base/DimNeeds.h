@@ -5,8 +5,8 @@
 // them. A range that is narrow enough settles it when the model is compiled; what is left is
 // checked when shapes are bound.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_DIMNEEDS_H
-#define DLC_IR_DL_DIMNEEDS_H
+#ifndef DLC_IR_DL_BASE_DIMNEEDS_H
+#define DLC_IR_DL_BASE_DIMNEEDS_H
 
 #include "ir/dl/base/DLTypes.h"
 
@@ -83,4 +83,4 @@ void recordNeeds(mlir::ModuleOp module);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DIMNEEDS_H
+#endif // DLC_IR_DL_BASE_DIMNEEDS_H

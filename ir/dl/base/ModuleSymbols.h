@@ -1,7 +1,7 @@
 //===- ModuleSymbols.h - The symbols of a module, and other dims in their place -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_MODULESYMBOLS_H
-#define DLC_IR_DL_MODULESYMBOLS_H
+#ifndef DLC_IR_DL_BASE_MODULESYMBOLS_H
+#define DLC_IR_DL_BASE_MODULESYMBOLS_H
 
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/base/DLTypes.h"
@@ -25,4 +25,4 @@ void replaceSymbols(mlir::Operation *root, llvm::ArrayRef<mlir::AffineExpr> by);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_MODULESYMBOLS_H
+#endif // DLC_IR_DL_BASE_MODULESYMBOLS_H

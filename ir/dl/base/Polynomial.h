@@ -6,8 +6,8 @@
 // coefficient times factors in a fixed order. A factor is a symbol, a loop variable or a quotient
 // or remainder whose operands are in normal form themselves.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_POLYNOMIAL_H
-#define DLC_IR_DL_POLYNOMIAL_H
+#ifndef DLC_IR_DL_BASE_POLYNOMIAL_H
+#define DLC_IR_DL_BASE_POLYNOMIAL_H
 
 #include "mlir/IR/AffineExpr.h"
 
@@ -45,4 +45,4 @@ bool isNonlinear(mlir::AffineExpr expr);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_POLYNOMIAL_H
+#endif // DLC_IR_DL_BASE_POLYNOMIAL_H

@@ -1,7 +1,7 @@
 //===- PrecisionMarks.h - What was decided about precision, as attributes -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_PRECISIONMARKS_H
-#define DLC_IR_DL_PRECISIONMARKS_H
+#ifndef DLC_IR_DL_BASE_PRECISIONMARKS_H
+#define DLC_IR_DL_BASE_PRECISIONMARKS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -32,4 +32,4 @@ inline constexpr llvm::StringLiteral kRole = "dl.role";
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_PRECISIONMARKS_H
+#endif // DLC_IR_DL_BASE_PRECISIONMARKS_H

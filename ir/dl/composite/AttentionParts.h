@@ -1,8 +1,8 @@
 //===- AttentionParts.h - What the body of an attention consists of -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_ATTENTIONPARTS_H
-#define DLC_IR_DL_ATTENTIONPARTS_H
+#ifndef DLC_IR_DL_COMPOSITE_ATTENTIONPARTS_H
+#define DLC_IR_DL_COMPOSITE_ATTENTIONPARTS_H
 
 #include "ir/dl/DLOps.h"
 
@@ -59,4 +59,4 @@ mlir::Value outsideAttention(mlir::Value value);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_ATTENTIONPARTS_H
+#endif // DLC_IR_DL_COMPOSITE_ATTENTIONPARTS_H

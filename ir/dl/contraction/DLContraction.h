@@ -1,7 +1,7 @@
 //===- DLContraction.h - What the families of contractions share --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_DLCONTRACTION_H
-#define DLC_IR_DL_DLCONTRACTION_H
+#ifndef DLC_IR_DL_CONTRACTION_DLCONTRACTION_H
+#define DLC_IR_DL_CONTRACTION_DLCONTRACTION_H
 
 #include "ir/dl/DLOps.h"
 #include "ir/interfaces/LoopNest.h"
@@ -41,4 +41,4 @@ std::optional<std::array<mlir::Value, 2>> float8OperandsOf(LoopNestOpInterface p
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DLCONTRACTION_H
+#endif // DLC_IR_DL_CONTRACTION_DLCONTRACTION_H

@@ -1,7 +1,7 @@
 //===- Flow.h - Models whose data decide what runs ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_FLOW_H
-#define DLC_IR_DL_FLOW_H
+#ifndef DLC_IR_DL_CONTROL_FLOW_H
+#define DLC_IR_DL_CONTROL_FLOW_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,4 +18,4 @@ bool runsInSegments(mlir::ModuleOp module);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_FLOW_H
+#endif // DLC_IR_DL_CONTROL_FLOW_H

@@ -1,7 +1,7 @@
 //===- NamedSymbols.h - Symbols that ops name, and steps that give them -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_NAMEDSYMBOLS_H
-#define DLC_IR_DL_NAMEDSYMBOLS_H
+#ifndef DLC_IR_DL_CONTROL_NAMEDSYMBOLS_H
+#define DLC_IR_DL_CONTROL_NAMEDSYMBOLS_H
 
 #include "ir/dl/DLDialect.h"
 
@@ -24,4 +24,4 @@ void dropUnreadSteps(mlir::ModuleOp module);
 
 } // namespace dlc
 
-#endif // DLC_IR_DL_NAMEDSYMBOLS_H
+#endif // DLC_IR_DL_CONTROL_NAMEDSYMBOLS_H

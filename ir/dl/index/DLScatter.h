@@ -1,7 +1,7 @@
 //===- DLScatter.h - What the two forms of scatters share ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_DLSCATTER_H
-#define DLC_IR_DL_DLSCATTER_H
+#ifndef DLC_IR_DL_INDEX_DLSCATTER_H
+#define DLC_IR_DL_INDEX_DLSCATTER_H
 
 #include "ir/dl/DLOps.h"
 
@@ -19,4 +19,4 @@ Combiner scatterCombiner(llvm::StringRef reduce);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DLSCATTER_H
+#endif // DLC_IR_DL_INDEX_DLSCATTER_H

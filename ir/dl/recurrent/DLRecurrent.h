@@ -1,7 +1,7 @@
 //===- DLRecurrent.h - What the records of recurrent ops share ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_DLRECURRENT_H
-#define DLC_IR_DL_DLRECURRENT_H
+#ifndef DLC_IR_DL_RECURRENT_DLRECURRENT_H
+#define DLC_IR_DL_RECURRENT_DLRECURRENT_H
 
 #include "ir/interfaces/Recurrent.h"
 
@@ -49,4 +49,4 @@ llvm::SmallVector<mlir::Value> decomposeRecurrent(Builder &builder, llvm::String
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DLRECURRENT_H
+#endif // DLC_IR_DL_RECURRENT_DLRECURRENT_H

@@ -1,8 +1,8 @@
 //===- DLReduction.h - What reductions over a set of dims have alike ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_DLREDUCTION_H
-#define DLC_IR_DL_DLREDUCTION_H
+#ifndef DLC_IR_DL_REDUCTION_DLREDUCTION_H
+#define DLC_IR_DL_REDUCTION_DLREDUCTION_H
 
 #include "ir/dl/DLOps.h"
 
@@ -27,4 +27,4 @@ LoopNest reductionNest(mlir::Value x, mlir::Type result, llvm::ArrayRef<int64_t>
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_DLREDUCTION_H
+#endif // DLC_IR_DL_REDUCTION_DLREDUCTION_H

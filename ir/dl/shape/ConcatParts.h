@@ -1,8 +1,8 @@
 //===- ConcatParts.h - Where the tensors of a concatenation lie in it ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_IR_DL_CONCATPARTS_H
-#define DLC_IR_DL_CONCATPARTS_H
+#ifndef DLC_IR_DL_SHAPE_CONCATPARTS_H
+#define DLC_IR_DL_SHAPE_CONCATPARTS_H
 
 #include "ir/dl/DLOps.h"
 
@@ -15,4 +15,4 @@ Dims startsOf(CatOp cat);
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_CONCATPARTS_H
+#endif // DLC_IR_DL_SHAPE_CONCATPARTS_H

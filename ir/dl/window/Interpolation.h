@@ -1,7 +1,7 @@
 //===- Interpolation.h - Weighted sums of neighbours --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_INTERPOLATION_H
-#define DLC_IR_DL_INTERPOLATION_H
+#ifndef DLC_IR_DL_WINDOW_INTERPOLATION_H
+#define DLC_IR_DL_WINDOW_INTERPOLATION_H
 
 #include "ir/scalar/Scalar.h"
 
@@ -32,4 +32,4 @@ inline void sumNeighbours(llvm::SmallVectorImpl<Scalar> &values, llvm::ArrayRef<
 
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_INTERPOLATION_H
+#endif // DLC_IR_DL_WINDOW_INTERPOLATION_H

@@ -1,8 +1,8 @@
 //===- BlockMask.h - Blocks of weights that become zero together --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_BLOCKMASK_H
-#define DLC_PASSES_COMPRESS_BLOCKMASK_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_BLOCKMASK_H
+#define DLC_PASSES_COMPRESS_PRUNE_BLOCKMASK_H
 
 #include "passes/compress/prune/PrunableWeights.h"
 
@@ -31,4 +31,4 @@ ZeroMask smallestBlocks(const StoredNumbers &scores, const WeightBlocks &blocks,
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_BLOCKMASK_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_BLOCKMASK_H

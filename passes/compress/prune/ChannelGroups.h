@@ -8,8 +8,8 @@
 // operands and its result belong together; a few that move elements have a rule of their own. What
 // an op mixes or what nobody knows stays whole.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_CHANNELGROUPS_H
-#define DLC_PASSES_COMPRESS_CHANNELGROUPS_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_CHANNELGROUPS_H
+#define DLC_PASSES_COMPRESS_PRUNE_CHANNELGROUPS_H
 
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/interfaces/LoopNest.h"
@@ -108,4 +108,4 @@ void removeChannels(mlir::func::FuncOp function, const ChannelGroups &groups,
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_CHANNELGROUPS_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_CHANNELGROUPS_H

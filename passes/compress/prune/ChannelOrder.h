@@ -5,8 +5,8 @@
 // neighbours (Pool and Yu: "Channel Permutations for N:M Sparsity", NeurIPS 2021). Plain arrays of
 // numbers: which channels may change places is ChannelGroups.h's subject.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_CHANNELORDER_H
-#define DLC_PASSES_COMPRESS_CHANNELORDER_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_CHANNELORDER_H
+#define DLC_PASSES_COMPRESS_PRUNE_CHANNELORDER_H
 
 #include <cstdint>
 #include <vector>
@@ -37,4 +37,4 @@ std::vector<size_t> orderChannels(std::vector<ChannelReader> &readers, size_t ch
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_CHANNELORDER_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_CHANNELORDER_H

@@ -6,8 +6,8 @@
 // It is found by one-sided Jacobi rotations (Hestenes 1958), which take any two rows apart until
 // all are orthogonal.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_LOWRANK_H
-#define DLC_PASSES_COMPRESS_LOWRANK_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_LOWRANK_H
+#define DLC_PASSES_COMPRESS_PRUNE_LOWRANK_H
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -46,4 +46,4 @@ LowRankFactors factorLowRank(llvm::ArrayRef<double> weights, int64_t rows,
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_LOWRANK_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_LOWRANK_H

@@ -3,8 +3,8 @@
 //
 // Plain arrays of numbers: what a model does with them is PrunableWeights.h's subject.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_MAGNITUDEMASK_H
-#define DLC_PASSES_COMPRESS_MAGNITUDEMASK_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_MAGNITUDEMASK_H
+#define DLC_PASSES_COMPRESS_PRUNE_MAGNITUDEMASK_H
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -64,4 +64,4 @@ ZeroEffect effectOf(StoredNumbers weight, llvm::ArrayRef<double> before);
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_MAGNITUDEMASK_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_MAGNITUDEMASK_H

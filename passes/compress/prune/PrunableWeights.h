@@ -1,8 +1,8 @@
 //===- PrunableWeights.h - The weights that products read ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_PRUNABLEWEIGHTS_H
-#define DLC_PASSES_COMPRESS_PRUNABLEWEIGHTS_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_PRUNABLEWEIGHTS_H
+#define DLC_PASSES_COMPRESS_PRUNE_PRUNABLEWEIGHTS_H
 
 #include "passes/compress/prune/MagnitudeMask.h"
 #include "passes/precision/LayerPatterns.h"
@@ -45,4 +45,4 @@ std::vector<PrunableWeight> findPrunableWeights(mlir::ModuleOp module, const Lay
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_PRUNABLEWEIGHTS_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_PRUNABLEWEIGHTS_H

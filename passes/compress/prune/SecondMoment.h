@@ -6,8 +6,8 @@
 // are the reduction loops of the op in their order (LoopNest.h): of a convolution channel, then
 // window row, then window column, as its weight is stored.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_SECONDMOMENT_H
-#define DLC_PASSES_COMPRESS_SECONDMOMENT_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_SECONDMOMENT_H
+#define DLC_PASSES_COMPRESS_PRUNE_SECONDMOMENT_H
 
 #include "ir/dl/base/DLBuilder.h"
 
@@ -34,4 +34,4 @@ mlir::Value buildSecondMoment(mlir::Operation *product, unsigned activation, mli
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_SECONDMOMENT_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_SECONDMOMENT_H

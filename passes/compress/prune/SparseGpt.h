@@ -7,8 +7,8 @@
 // (Frantar and Alistarh 2023) does so column by column for all rows at once, and lets only columns
 // that come later change, so that all rows share one factor of H^-1.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_SPARSEGPT_H
-#define DLC_PASSES_COMPRESS_SPARSEGPT_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_SPARSEGPT_H
+#define DLC_PASSES_COMPRESS_PRUNE_SPARSEGPT_H
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -54,4 +54,4 @@ void fitWeights(llvm::MutableArrayRef<double> weights, llvm::ArrayRef<double> ta
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_SPARSEGPT_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_SPARSEGPT_H

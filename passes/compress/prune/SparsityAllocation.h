@@ -1,8 +1,8 @@
 //===- SparsityAllocation.h - How many zeros each weight gets -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_SPARSITYALLOCATION_H
-#define DLC_PASSES_COMPRESS_SPARSITYALLOCATION_H
+#ifndef DLC_PASSES_COMPRESS_PRUNE_SPARSITYALLOCATION_H
+#define DLC_PASSES_COMPRESS_PRUNE_SPARSITYALLOCATION_H
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -27,4 +27,4 @@ std::vector<double> allocateSparsity(llvm::ArrayRef<SensitivityCurve> curves, do
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_SPARSITYALLOCATION_H
+#endif // DLC_PASSES_COMPRESS_PRUNE_SPARSITYALLOCATION_H

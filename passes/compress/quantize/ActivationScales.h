@@ -7,8 +7,8 @@
 // product is the same, and what rounding takes from a column that large numbers are multiplied by
 // counts less. s is divided by the geometric mean of its largest and its smallest number.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_ACTIVATIONSCALES_H
-#define DLC_PASSES_COMPRESS_ACTIVATIONSCALES_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_ACTIVATIONSCALES_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_ACTIVATIONSCALES_H
 
 #include "passes/compress/quantize/ErrorFeedback.h"
 
@@ -48,4 +48,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_ACTIVATIONSCALES_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_ACTIVATIONSCALES_H

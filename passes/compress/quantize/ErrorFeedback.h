@@ -8,8 +8,8 @@
 // triangular, U^T U = H^-1, an error e of column j, divided by U[j][j], is taken off W[:, j + 1
 // ...] times U[j][j + 1 ...].
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_ERRORFEEDBACK_H
-#define DLC_PASSES_COMPRESS_ERRORFEEDBACK_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_ERRORFEEDBACK_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_ERRORFEEDBACK_H
 
 #include "passes/compress/quantize/PackedMatrix.h"
 
@@ -68,4 +68,4 @@ OutputError outputErrorOf(llvm::ArrayRef<float> weights, const PackedMatrix &pac
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_ERRORFEEDBACK_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_ERRORFEEDBACK_H

@@ -1,8 +1,8 @@
 //===- PackableWeights.h - Weights that can be stored in few bits -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_PACKABLEWEIGHTS_H
-#define DLC_PASSES_COMPRESS_PACKABLEWEIGHTS_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_PACKABLEWEIGHTS_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_PACKABLEWEIGHTS_H
 
 #include "ir/dl/DLOps.h"
 #include "passes/compress/quantize/PackedMatrix.h"
@@ -65,4 +65,4 @@ llvm::SmallVector<mlir::Value> activationsOf(llvm::ArrayRef<PackableWeight> weig
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_PACKABLEWEIGHTS_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_PACKABLEWEIGHTS_H

@@ -4,8 +4,8 @@
 // Plain arrays of numbers: what a model does with them is PackableWeights.h's subject. A code c
 // means (c - zero point) * scale.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_PACKEDMATRIX_H
-#define DLC_PASSES_COMPRESS_PACKEDMATRIX_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_PACKEDMATRIX_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_PACKEDMATRIX_H
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -89,4 +89,4 @@ PackedMatrix roundToNearest(llvm::ArrayRef<float> weights, int64_t rows, int64_t
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_PACKEDMATRIX_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_PACKEDMATRIX_H

@@ -1,8 +1,8 @@
 //===- QuantizableProducts.h - The products that run on integers --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_QUANTIZABLEPRODUCTS_H
-#define DLC_PASSES_COMPRESS_QUANTIZABLEPRODUCTS_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLEPRODUCTS_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLEPRODUCTS_H
 
 #include "passes/precision/LayerPatterns.h"
 
@@ -53,4 +53,4 @@ llvm::SmallVector<mlir::Value> activationsOf(llvm::ArrayRef<QuantizableProduct> 
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_QUANTIZABLEPRODUCTS_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLEPRODUCTS_H

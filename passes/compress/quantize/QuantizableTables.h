@@ -1,8 +1,8 @@
 //===- QuantizableTables.h - The tables of look-ups that become integers ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_QUANTIZABLETABLES_H
-#define DLC_PASSES_COMPRESS_QUANTIZABLETABLES_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLETABLES_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLETABLES_H
 
 #include "passes/compress/quantize/PackableWeights.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
@@ -34,4 +34,4 @@ std::vector<QuantizableTable> findQuantizableTables(mlir::func::FuncOp function,
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_QUANTIZABLETABLES_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLETABLES_H

@@ -5,8 +5,8 @@
 // its arithmetic or of its bytes, whichever is longer, and that of conversions. Symbols have their
 // usual sizes, else their smallest: batch 1.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
-#define DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZATIONGAIN_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZATIONGAIN_H
 
 #include "passes/compress/quantize/PackableWeights.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
@@ -53,4 +53,4 @@ std::string lossText(llvm::StringRef scheme, llvm::ArrayRef<TargetGain> gains);
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZATIONGAIN_H

@@ -15,8 +15,8 @@
 // of ONNX comes as arithmetic, too, and raise-integer-products and narrow-products read what is
 // imported and what is quantized here in one form.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_SCALEDPRODUCT_H
-#define DLC_PASSES_COMPRESS_SCALEDPRODUCT_H
+#ifndef DLC_PASSES_COMPRESS_QUANTIZE_SCALEDPRODUCT_H
+#define DLC_PASSES_COMPRESS_QUANTIZE_SCALEDPRODUCT_H
 
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
@@ -40,4 +40,4 @@ void replaceByScaledProduct(const QuantizableProduct &product, mlir::Value activ
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_SCALEDPRODUCT_H
+#endif // DLC_PASSES_COMPRESS_QUANTIZE_SCALEDPRODUCT_H

@@ -1,8 +1,8 @@
 //===- BlockGain.h - What a product is estimated to gain without blocks of zeros ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_BLOCKGAIN_H
-#define DLC_PASSES_COMPRESS_BLOCKGAIN_H
+#ifndef DLC_PASSES_COMPRESS_SPARSE_BLOCKGAIN_H
+#define DLC_PASSES_COMPRESS_SPARSE_BLOCKGAIN_H
 
 #include "passes/compress/sparse/MatrixWeights.h"
 
@@ -46,4 +46,4 @@ std::optional<double> gainOfBlocks(const MatrixWeight &weight, int64_t stored);
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_BLOCKGAIN_H
+#endif // DLC_PASSES_COMPRESS_SPARSE_BLOCKGAIN_H

@@ -1,8 +1,8 @@
 //===- MatrixWeights.h - Weights that products read as matrices ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
-#define DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
+#ifndef DLC_PASSES_COMPRESS_SPARSE_MATRIXWEIGHTS_H
+#define DLC_PASSES_COMPRESS_SPARSE_MATRIXWEIGHTS_H
 
 #include "ir/dl/DLOps.h"
 
@@ -56,4 +56,4 @@ std::optional<double> rowsOf(const MatrixProduct &product);
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_MATRIXWEIGHTS_H
+#endif // DLC_PASSES_COMPRESS_SPARSE_MATRIXWEIGHTS_H

@@ -1,7 +1,7 @@
 //===- TwoOfFour.h - How 2:4 weights are stored -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_PASSES_COMPRESS_TWOOFFOUR_H
-#define DLC_PASSES_COMPRESS_TWOOFFOUR_H
+#ifndef DLC_PASSES_COMPRESS_SPARSE_TWOOFFOUR_H
+#define DLC_PASSES_COMPRESS_SPARSE_TWOOFFOUR_H
 
 #include "passes/compress/sparse/MatrixWeights.h"
 
@@ -21,4 +21,4 @@ inline constexpr int64_t kGroupOfFour = 4, kStepsOfPlaces = 8;
 
 } // namespace dlc
 
-#endif // DLC_PASSES_COMPRESS_TWOOFFOUR_H
+#endif // DLC_PASSES_COMPRESS_SPARSE_TWOOFFOUR_H

@@ -3,8 +3,8 @@
 //
 // Each failure is DLC_USAGE, or what is named, and says which array is meant.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_CALLERARRAYS_H
-#define DLC_RUNTIME_CORE_CALLERARRAYS_H
+#ifndef DLC_RUNTIME_CORE_API_CALLERARRAYS_H
+#define DLC_RUNTIME_CORE_API_CALLERARRAYS_H
 
 #include "runtime/core/api/Executor.h"
 #include "runtime/core/bind/ShapeBinder.h"
@@ -52,4 +52,4 @@ Status cutOutputs(const Module &module, const Binding &binding, const std::vecto
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_CALLERARRAYS_H
+#endif // DLC_RUNTIME_CORE_API_CALLERARRAYS_H

@@ -1,8 +1,8 @@
 //===- Context.h - A module on a device, for one thread at a time ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_CONTEXT_H
-#define DLC_RUNTIME_CORE_CONTEXT_H
+#ifndef DLC_RUNTIME_CORE_API_CONTEXT_H
+#define DLC_RUNTIME_CORE_API_CONTEXT_H
 
 #include "runtime/core/api/CallerArrays.h"
 #include "runtime/core/api/Executor.h"
@@ -139,4 +139,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_CONTEXT_H
+#endif // DLC_RUNTIME_CORE_API_CONTEXT_H

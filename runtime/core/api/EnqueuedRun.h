@@ -1,8 +1,8 @@
 //===- EnqueuedRun.h - A run that its caller does not wait for -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_ENQUEUEDRUN_H
-#define DLC_RUNTIME_CORE_ENQUEUEDRUN_H
+#ifndef DLC_RUNTIME_CORE_API_ENQUEUEDRUN_H
+#define DLC_RUNTIME_CORE_API_ENQUEUEDRUN_H
 
 #include "runtime/core/Status.h"
 #include "runtime/core/bind/ShapeBinder.h"
@@ -37,4 +37,4 @@ protected:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_ENQUEUEDRUN_H
+#endif // DLC_RUNTIME_CORE_API_ENQUEUEDRUN_H

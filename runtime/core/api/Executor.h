@@ -1,8 +1,8 @@
 //===- Executor.h - What a device does for a context ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_EXECUTOR_H
-#define DLC_RUNTIME_CORE_EXECUTOR_H
+#ifndef DLC_RUNTIME_CORE_API_EXECUTOR_H
+#define DLC_RUNTIME_CORE_API_EXECUTOR_H
 
 #include "runtime/core/Status.h"
 #include "runtime/core/api/EnqueuedRun.h"
@@ -111,4 +111,4 @@ Status noBoundStates();
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_EXECUTOR_H
+#endif // DLC_RUNTIME_CORE_API_EXECUTOR_H

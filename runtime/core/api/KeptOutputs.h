@@ -1,8 +1,8 @@
 //===- KeptOutputs.h - Outputs that a context keeps for its caller --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_KEPTOUTPUTS_H
-#define DLC_RUNTIME_CORE_KEPTOUTPUTS_H
+#ifndef DLC_RUNTIME_CORE_API_KEPTOUTPUTS_H
+#define DLC_RUNTIME_CORE_API_KEPTOUTPUTS_H
 
 #include "runtime/core/api/CallerArrays.h"
 #include "runtime/core/flow/FlowRunner.h"
@@ -42,4 +42,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_KEPTOUTPUTS_H
+#endif // DLC_RUNTIME_CORE_API_KEPTOUTPUTS_H

@@ -1,8 +1,8 @@
 //===- RunQueue.h - Runs in line for a thread of their own ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_RUNQUEUE_H
-#define DLC_RUNTIME_CORE_RUNQUEUE_H
+#ifndef DLC_RUNTIME_CORE_API_RUNQUEUE_H
+#define DLC_RUNTIME_CORE_API_RUNQUEUE_H
 
 #include "runtime/core/api/EnqueuedRun.h"
 
@@ -66,4 +66,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_RUNQUEUE_H
+#endif // DLC_RUNTIME_CORE_API_RUNQUEUE_H

@@ -1,8 +1,8 @@
 //===- Arena.h - Places buffers with lifetimes in one block of memory -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_ARENA_H
-#define DLC_RUNTIME_CORE_ARENA_H
+#ifndef DLC_RUNTIME_CORE_BIND_ARENA_H
+#define DLC_RUNTIME_CORE_BIND_ARENA_H
 
 #include <cstdint>
 #include <optional>
@@ -37,4 +37,4 @@ bool isSound(const std::vector<Lifetime> &requests, const Placement &placement, 
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_ARENA_H
+#endif // DLC_RUNTIME_CORE_BIND_ARENA_H

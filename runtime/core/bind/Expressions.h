@@ -4,8 +4,8 @@
 // A module keeps one table of expressions over its symbols; buffers, launches and dims name rows of
 // it.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_EXPRESSIONS_H
-#define DLC_RUNTIME_CORE_EXPRESSIONS_H
+#ifndef DLC_RUNTIME_CORE_BIND_EXPRESSIONS_H
+#define DLC_RUNTIME_CORE_BIND_EXPRESSIONS_H
 
 #include "runtime/core/Status.h"
 #include "runtime/schema/module_generated.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_EXPRESSIONS_H
+#endif // DLC_RUNTIME_CORE_BIND_EXPRESSIONS_H

@@ -1,8 +1,8 @@
 //===- ShapeBinder.h - From the dims of the inputs to the values of the symbols -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_SHAPEBINDER_H
-#define DLC_RUNTIME_CORE_SHAPEBINDER_H
+#ifndef DLC_RUNTIME_CORE_BIND_SHAPEBINDER_H
+#define DLC_RUNTIME_CORE_BIND_SHAPEBINDER_H
 
 #include "runtime/core/Status.h"
 #include "runtime/core/package/Module.h"
@@ -36,4 +36,4 @@ Status checkComputed(const schema::Symbol &symbol, int64_t value);
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_SHAPEBINDER_H
+#endif // DLC_RUNTIME_CORE_BIND_SHAPEBINDER_H

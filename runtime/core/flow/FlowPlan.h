@@ -1,8 +1,8 @@
 //===- FlowPlan.h - The steps of a flow, and when its tensors are needed no more -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_FLOWPLAN_H
-#define DLC_RUNTIME_CORE_FLOWPLAN_H
+#ifndef DLC_RUNTIME_CORE_FLOW_FLOWPLAN_H
+#define DLC_RUNTIME_CORE_FLOW_FLOWPLAN_H
 
 #include "runtime/schema/module_generated.h"
 
@@ -28,4 +28,4 @@ std::vector<PlannedBlock> planFlow(const schema::Flow &flow, size_t numArguments
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_FLOWPLAN_H
+#endif // DLC_RUNTIME_CORE_FLOW_FLOWPLAN_H

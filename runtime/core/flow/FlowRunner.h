@@ -4,8 +4,8 @@
 // Each segment has an executor of its own; all work in one stream, with one pool of memory for the
 // tensors between them.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_FLOWRUNNER_H
-#define DLC_RUNTIME_CORE_FLOWRUNNER_H
+#ifndef DLC_RUNTIME_CORE_FLOW_FLOWRUNNER_H
+#define DLC_RUNTIME_CORE_FLOW_FLOWRUNNER_H
 
 #include "runtime/core/flow/FlowPlan.h"
 #include "runtime/core/flow/SegmentRunner.h"
@@ -107,4 +107,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_FLOWRUNNER_H
+#endif // DLC_RUNTIME_CORE_FLOW_FLOWRUNNER_H

@@ -5,8 +5,8 @@
 // number is written once and before it is read, and that element types and ranks agree wherever a
 // tensor goes from slot to slot.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_FLOWVERIFIER_H
-#define DLC_RUNTIME_CORE_FLOWVERIFIER_H
+#ifndef DLC_RUNTIME_CORE_FLOW_FLOWVERIFIER_H
+#define DLC_RUNTIME_CORE_FLOW_FLOWVERIFIER_H
 
 #include "runtime/core/package/ModuleVerifier.h"
 
@@ -21,4 +21,4 @@ Status verifyFlow(const schema::Module &module, const VerifiedModule &verified);
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_FLOWVERIFIER_H
+#endif // DLC_RUNTIME_CORE_FLOW_FLOWVERIFIER_H

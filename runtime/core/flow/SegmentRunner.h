@@ -1,8 +1,8 @@
 //===- SegmentRunner.h - One segment of a flow on a device ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_SEGMENTRUNNER_H
-#define DLC_RUNTIME_CORE_SEGMENTRUNNER_H
+#ifndef DLC_RUNTIME_CORE_FLOW_SEGMENTRUNNER_H
+#define DLC_RUNTIME_CORE_FLOW_SEGMENTRUNNER_H
 
 #include "runtime/core/flow/TensorPool.h"
 #include "runtime/core/package/Module.h"
@@ -50,4 +50,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_SEGMENTRUNNER_H
+#endif // DLC_RUNTIME_CORE_FLOW_SEGMENTRUNNER_H

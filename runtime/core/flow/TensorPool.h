@@ -1,8 +1,8 @@
 //===- TensorPool.h - Tensors that a flow makes, and their memory ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_TENSORPOOL_H
-#define DLC_RUNTIME_CORE_TENSORPOOL_H
+#ifndef DLC_RUNTIME_CORE_FLOW_TENSORPOOL_H
+#define DLC_RUNTIME_CORE_FLOW_TENSORPOOL_H
 
 #include "runtime/core/api/Executor.h"
 
@@ -67,4 +67,4 @@ std::optional<size_t> bytesOf(const Dims &dims, size_t width);
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_TENSORPOOL_H
+#endif // DLC_RUNTIME_CORE_FLOW_TENSORPOOL_H

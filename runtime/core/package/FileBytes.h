@@ -1,8 +1,8 @@
 //===- FileBytes.h - The bytes of a module: a mapped file or a copy -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_FILEBYTES_H
-#define DLC_RUNTIME_CORE_FILEBYTES_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_FILEBYTES_H
+#define DLC_RUNTIME_CORE_PACKAGE_FILEBYTES_H
 
 #include "runtime/core/Status.h"
 
@@ -39,4 +39,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_FILEBYTES_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_FILEBYTES_H

@@ -1,8 +1,8 @@
 //===- Hash.h - XXH3-128, which finds damage -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_HASH_H
-#define DLC_RUNTIME_CORE_HASH_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_HASH_H
+#define DLC_RUNTIME_CORE_PACKAGE_HASH_H
 
 #include <cstddef>
 #include <cstdint>
@@ -18,4 +18,4 @@ Hash128 hashBytes(const void *data, size_t bytes);
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_HASH_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_HASH_H

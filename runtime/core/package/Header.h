@@ -1,8 +1,8 @@
 //===- Header.h - Is this a model.bin that this runtime reads? ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_HEADER_H
-#define DLC_RUNTIME_CORE_HEADER_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_HEADER_H
+#define DLC_RUNTIME_CORE_PACKAGE_HEADER_H
 
 #include "runtime/core/Status.h"
 #include "runtime/schema/ModuleHeader.h"
@@ -19,4 +19,4 @@ Status checkHeader(const uint8_t *data, size_t bytes);
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_HEADER_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_HEADER_H

@@ -1,8 +1,8 @@
 //===- Module.h - A loaded and verified model.bin -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_MODULE_H
-#define DLC_RUNTIME_CORE_MODULE_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_MODULE_H
+#define DLC_RUNTIME_CORE_PACKAGE_MODULE_H
 
 #include "runtime/core/Status.h"
 #include "runtime/core/bind/Expressions.h"
@@ -96,4 +96,4 @@ private:
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_MODULE_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_MODULE_H

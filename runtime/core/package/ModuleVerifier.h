@@ -5,8 +5,8 @@
 // meaning is checked: indices, expressions, shapes, segments, lifetimes, launch limits. All of it
 // comes before anything is allocated, so that the code after it may trust the table.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_MODULEVERIFIER_H
-#define DLC_RUNTIME_CORE_MODULEVERIFIER_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_MODULEVERIFIER_H
+#define DLC_RUNTIME_CORE_PACKAGE_MODULEVERIFIER_H
 
 #include "runtime/core/Status.h"
 #include "runtime/core/bind/Expressions.h"
@@ -56,4 +56,4 @@ dlc::rt::Status dlc::rt::refuseModule(const std::string &where, const Pieces &..
   return malformed(where, ": ", what...);
 }
 
-#endif // DLC_RUNTIME_CORE_MODULEVERIFIER_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_MODULEVERIFIER_H

@@ -4,8 +4,8 @@
 // What CPU and CUDA share of running a program. A plan holds numbers only; the device turns offsets
 // into addresses and launches into calls.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_PLAN_H
-#define DLC_RUNTIME_CORE_PLAN_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_PLAN_H
+#define DLC_RUNTIME_CORE_PACKAGE_PLAN_H
 
 #include "runtime/core/Status.h"
 #include "runtime/core/package/Module.h"
@@ -123,4 +123,4 @@ std::string describeBuffer(const Module &module, const schema::Program &program,
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_PLAN_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_PLAN_H

@@ -1,8 +1,8 @@
 //===- Sha256.h - SHA-256 -------------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CORE_SHA256_H
-#define DLC_RUNTIME_CORE_SHA256_H
+#ifndef DLC_RUNTIME_CORE_PACKAGE_SHA256_H
+#define DLC_RUNTIME_CORE_PACKAGE_SHA256_H
 
 #include <array>
 #include <string>
@@ -18,4 +18,4 @@ std::string hexadecimal(const std::array<unsigned char, 32> &hash);
 
 } // namespace dlc::rt
 
-#endif // DLC_RUNTIME_CORE_SHA256_H
+#endif // DLC_RUNTIME_CORE_PACKAGE_SHA256_H

@@ -1,8 +1,8 @@
 //===- Architecture.h - What device code is compiled for ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_ARCHITECTURE_H
-#define DLC_RUNTIME_CUDA_ARCHITECTURE_H
+#ifndef DLC_RUNTIME_CUDA_DRIVER_ARCHITECTURE_H
+#define DLC_RUNTIME_CUDA_DRIVER_ARCHITECTURE_H
 
 #include "runtime/core/Status.h"
 #include "runtime/schema/module_generated.h"
@@ -49,4 +49,4 @@ bool isKnown(const Architecture &arch, const std::vector<int> &numbers);
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_ARCHITECTURE_H
+#endif // DLC_RUNTIME_CUDA_DRIVER_ARCHITECTURE_H

@@ -5,8 +5,8 @@
 // NVIDIA's, the same in CUDA 12 and 13; test/unit/runtime/DriverAbiTest.cpp checks them where
 // cublasLt.h is installed.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_CUBLASLTABI_H
-#define DLC_RUNTIME_CUDA_CUBLASLTABI_H
+#ifndef DLC_RUNTIME_CUDA_DRIVER_CUBLASLTABI_H
+#define DLC_RUNTIME_CUDA_DRIVER_CUBLASLTABI_H
 
 #include <cstddef>
 #include <cstdint>
@@ -65,4 +65,4 @@ struct BlasHeuristic {
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_CUBLASLTABI_H
+#endif // DLC_RUNTIME_CUDA_DRIVER_CUBLASLTABI_H

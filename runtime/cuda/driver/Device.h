@@ -1,8 +1,8 @@
 //===- Device.h - One GPU: its context, its limits, its first fatal error -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_DEVICE_H
-#define DLC_RUNTIME_CUDA_DEVICE_H
+#ifndef DLC_RUNTIME_CUDA_DRIVER_DEVICE_H
+#define DLC_RUNTIME_CUDA_DRIVER_DEVICE_H
 
 #include "runtime/core/Status.h"
 #include "runtime/cuda/driver/Library.h"
@@ -124,4 +124,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_DEVICE_H
+#endif // DLC_RUNTIME_CUDA_DRIVER_DEVICE_H

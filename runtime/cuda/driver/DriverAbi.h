@@ -6,8 +6,8 @@
 // stable since CUDA 11; test/unit/runtime/DriverAbiTest.cpp checks them against cuda.h where that
 // is installed. The emulated driver in test/emulator implements the same declarations.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_DRIVERABI_H
-#define DLC_RUNTIME_CUDA_DRIVERABI_H
+#ifndef DLC_RUNTIME_CUDA_DRIVER_DRIVERABI_H
+#define DLC_RUNTIME_CUDA_DRIVER_DRIVERABI_H
 
 #include <cstddef>
 #include <cstdint>
@@ -224,4 +224,4 @@ using NvrtcProgram = struct _nvrtcProgram *;
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_DRIVERABI_H
+#endif // DLC_RUNTIME_CUDA_DRIVER_DRIVERABI_H

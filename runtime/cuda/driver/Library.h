@@ -1,8 +1,8 @@
 //===- Library.h - The CUDA driver, NVRTC and cuBLASLt, loaded at run time ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_LIBRARY_H
-#define DLC_RUNTIME_CUDA_LIBRARY_H
+#ifndef DLC_RUNTIME_CUDA_DRIVER_LIBRARY_H
+#define DLC_RUNTIME_CUDA_DRIVER_LIBRARY_H
 
 #include "runtime/core/Status.h"
 #include "runtime/cuda/driver/CublasLtAbi.h"
@@ -80,4 +80,4 @@ struct CublasLt {
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_LIBRARY_H
+#endif // DLC_RUNTIME_CUDA_DRIVER_LIBRARY_H

@@ -4,8 +4,8 @@
 // The runs of a context share its buffers, so each waits on the GPU for the one before it. In one
 // stream that is so; where the next one goes into another stream, that waits for an event.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_STREAMORDER_H
-#define DLC_RUNTIME_CUDA_STREAMORDER_H
+#ifndef DLC_RUNTIME_CUDA_DRIVER_STREAMORDER_H
+#define DLC_RUNTIME_CUDA_DRIVER_STREAMORDER_H
 
 #include "runtime/core/api/EnqueuedRun.h"
 #include "runtime/cuda/driver/Device.h"
@@ -69,4 +69,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_STREAMORDER_H
+#endif // DLC_RUNTIME_CUDA_DRIVER_STREAMORDER_H

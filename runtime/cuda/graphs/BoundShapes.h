@@ -5,8 +5,8 @@
 // were prepared, the plan is kept, and a CUDA graph of its commands: from the second run on, or
 // ahead.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_BOUNDSHAPES_H
-#define DLC_RUNTIME_CUDA_BOUNDSHAPES_H
+#ifndef DLC_RUNTIME_CUDA_GRAPHS_BOUNDSHAPES_H
+#define DLC_RUNTIME_CUDA_GRAPHS_BOUNDSHAPES_H
 
 #include "runtime/core/package/Plan.h"
 #include "runtime/cuda/graphs/CommandGraph.h"
@@ -62,4 +62,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_BOUNDSHAPES_H
+#endif // DLC_RUNTIME_CUDA_GRAPHS_BOUNDSHAPES_H

@@ -1,8 +1,8 @@
 //===- CommandGraph.h - A plan's commands as a CUDA graph -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_COMMANDGRAPH_H
-#define DLC_RUNTIME_CUDA_COMMANDGRAPH_H
+#ifndef DLC_RUNTIME_CUDA_GRAPHS_COMMANDGRAPH_H
+#define DLC_RUNTIME_CUDA_GRAPHS_COMMANDGRAPH_H
 
 #include "runtime/cuda/CudaProgram.h"
 
@@ -70,4 +70,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_COMMANDGRAPH_H
+#endif // DLC_RUNTIME_CUDA_GRAPHS_COMMANDGRAPH_H

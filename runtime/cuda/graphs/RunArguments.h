@@ -5,8 +5,8 @@
 // are copied there and back: small ones through pinned memory once a shape has a graph, so that a
 // copy is a command like any other and the run waits once.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_RUNARGUMENTS_H
-#define DLC_RUNTIME_CUDA_RUNARGUMENTS_H
+#ifndef DLC_RUNTIME_CUDA_GRAPHS_RUNARGUMENTS_H
+#define DLC_RUNTIME_CUDA_GRAPHS_RUNARGUMENTS_H
 
 #include "runtime/core/api/Executor.h"
 #include "runtime/core/package/Module.h"
@@ -72,4 +72,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_RUNARGUMENTS_H
+#endif // DLC_RUNTIME_CUDA_GRAPHS_RUNARGUMENTS_H

@@ -6,8 +6,8 @@
 // graph, which is given the numbers of each shape in turn, in place, and so replays for shapes that
 // were never seen before.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_SHAPEFORMS_H
-#define DLC_RUNTIME_CUDA_SHAPEFORMS_H
+#ifndef DLC_RUNTIME_CUDA_GRAPHS_SHAPEFORMS_H
+#define DLC_RUNTIME_CUDA_GRAPHS_SHAPEFORMS_H
 
 #include "runtime/cuda/graphs/BoundShapes.h"
 
@@ -46,4 +46,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_SHAPEFORMS_H
+#endif // DLC_RUNTIME_CUDA_GRAPHS_SHAPEFORMS_H

@@ -6,8 +6,8 @@
 // carries the hash of what it holds: a driver that gets a damaged cubin may end the process. Any
 // fault is a miss.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_KERNELCACHE_H
-#define DLC_RUNTIME_CUDA_KERNELCACHE_H
+#ifndef DLC_RUNTIME_CUDA_KERNELS_KERNELCACHE_H
+#define DLC_RUNTIME_CUDA_KERNELS_KERNELCACHE_H
 
 #include <atomic>
 #include <cstdint>
@@ -60,4 +60,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_KERNELCACHE_H
+#endif // DLC_RUNTIME_CUDA_KERNELS_KERNELCACHE_H

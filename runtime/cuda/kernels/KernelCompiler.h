@@ -5,8 +5,8 @@
 // cache, compile the rest with NVRTC on several threads, keep it. NVRTC is loaded only where
 // something must be compiled: loading it takes longer than a small model from the cache.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_KERNELCOMPILER_H
-#define DLC_RUNTIME_CUDA_KERNELCOMPILER_H
+#ifndef DLC_RUNTIME_CUDA_KERNELS_KERNELCOMPILER_H
+#define DLC_RUNTIME_CUDA_KERNELS_KERNELCOMPILER_H
 
 #include "runtime/core/Status.h"
 #include "runtime/cuda/driver/Architecture.h"
@@ -73,4 +73,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_KERNELCOMPILER_H
+#endif // DLC_RUNTIME_CUDA_KERNELS_KERNELCOMPILER_H

@@ -1,8 +1,8 @@
 //===- KernelText.h - The CUDA C++ of a kernel, and what identifies it ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_KERNELTEXT_H
-#define DLC_RUNTIME_CUDA_KERNELTEXT_H
+#ifndef DLC_RUNTIME_CUDA_KERNELS_KERNELTEXT_H
+#define DLC_RUNTIME_CUDA_KERNELS_KERNELTEXT_H
 
 #include <map>
 #include <string>
@@ -37,4 +37,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_KERNELTEXT_H
+#endif // DLC_RUNTIME_CUDA_KERNELS_KERNELTEXT_H

@@ -1,8 +1,8 @@
 //===- Kernels.h - From the package's CUDA text to functions on a device --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_KERNELS_H
-#define DLC_RUNTIME_CUDA_KERNELS_H
+#ifndef DLC_RUNTIME_CUDA_KERNELS_KERNELS_H
+#define DLC_RUNTIME_CUDA_KERNELS_KERNELS_H
 
 #include "runtime/core/package/Module.h"
 #include "runtime/core/package/Plan.h"
@@ -103,4 +103,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_KERNELS_H
+#endif // DLC_RUNTIME_CUDA_KERNELS_KERNELS_H

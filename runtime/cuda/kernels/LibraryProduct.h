@@ -1,8 +1,8 @@
 //===- LibraryProduct.h - A launch as a call of cuBLASLt -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_LIBRARYPRODUCT_H
-#define DLC_RUNTIME_CUDA_LIBRARYPRODUCT_H
+#ifndef DLC_RUNTIME_CUDA_KERNELS_LIBRARYPRODUCT_H
+#define DLC_RUNTIME_CUDA_KERNELS_LIBRARYPRODUCT_H
 
 #include "runtime/core/package/Plan.h"
 #include "runtime/cuda/driver/Device.h"
@@ -78,4 +78,4 @@ private:
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_LIBRARYPRODUCT_H
+#endif // DLC_RUNTIME_CUDA_KERNELS_LIBRARYPRODUCT_H

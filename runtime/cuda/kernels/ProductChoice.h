@@ -6,8 +6,8 @@
 // answer on one device, every time. A file of a compiler that did not compare them keeps its
 // kernels.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_RUNTIME_CUDA_PRODUCTCHOICE_H
-#define DLC_RUNTIME_CUDA_PRODUCTCHOICE_H
+#ifndef DLC_RUNTIME_CUDA_KERNELS_PRODUCTCHOICE_H
+#define DLC_RUNTIME_CUDA_KERNELS_PRODUCTCHOICE_H
 
 #include "runtime/core/package/Plan.h"
 
@@ -23,4 +23,4 @@ bool paysAsLibraryProduct(const rt::PlannedProduct &product, int architecture);
 
 } // namespace dlc::cuda
 
-#endif // DLC_RUNTIME_CUDA_PRODUCTCHOICE_H
+#endif // DLC_RUNTIME_CUDA_KERNELS_PRODUCTCHOICE_H

@@ -10,8 +10,8 @@
 // Objects own what they have made and can be moved; what fails throws dlc::Error. The words are
 // those of dlc/runtime.h, which says the rest.
 //===--------------------------------------------------------------------------------------===//
-#ifndef DLC_DLC_HPP
-#define DLC_DLC_HPP
+#ifndef DLC_HPP
+#define DLC_HPP
 
 #include "dlc/runtime.h"
 
@@ -347,4 +347,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_DLC_HPP
+#endif // DLC_HPP

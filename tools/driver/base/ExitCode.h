@@ -1,7 +1,7 @@
 //===- ExitCode.h - What dlc's tools exit with --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_EXITCODE_H
-#define DLC_TOOLS_DRIVER_EXITCODE_H
+#ifndef DLC_TOOLS_DRIVER_BASE_EXITCODE_H
+#define DLC_TOOLS_DRIVER_BASE_EXITCODE_H
 
 namespace dlc {
 
@@ -20,4 +20,4 @@ enum ExitCode : int {
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_EXITCODE_H
+#endif // DLC_TOOLS_DRIVER_BASE_EXITCODE_H

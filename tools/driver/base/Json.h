@@ -4,8 +4,8 @@
 // Text is appended in order; the writer keeps commas, quotes and indentation. Names of a package
 // come from outside and are escaped.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_JSON_H
-#define DLC_TOOLS_DRIVER_JSON_H
+#ifndef DLC_TOOLS_DRIVER_BASE_JSON_H
+#define DLC_TOOLS_DRIVER_BASE_JSON_H
 
 #include <cstdint>
 #include <string>
@@ -42,4 +42,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_JSON_H
+#endif // DLC_TOOLS_DRIVER_BASE_JSON_H

@@ -1,7 +1,7 @@
 //===- Output.h - Standard output, messages, and files that are whole or absent -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_OUTPUT_H
-#define DLC_TOOLS_DRIVER_OUTPUT_H
+#ifndef DLC_TOOLS_DRIVER_BASE_OUTPUT_H
+#define DLC_TOOLS_DRIVER_BASE_OUTPUT_H
 
 #include "tools/driver/base/ExitCode.h"
 
@@ -39,4 +39,4 @@ int writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_OUTPUT_H
+#endif // DLC_TOOLS_DRIVER_BASE_OUTPUT_H

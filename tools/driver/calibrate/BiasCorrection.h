@@ -6,8 +6,8 @@
 // "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019; here the mean is
 // measured).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_BIASCORRECTION_H
-#define DLC_TOOLS_DRIVER_BIASCORRECTION_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_BIASCORRECTION_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_BIASCORRECTION_H
 
 #include "passes/compress/quantize/QuantizableProducts.h"
 #include "tools/driver/calibrate/TappedRun.h"
@@ -24,4 +24,4 @@ int correctBiases(mlir::ModuleOp module, const CompileOptions &options,
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_BIASCORRECTION_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_BIASCORRECTION_H

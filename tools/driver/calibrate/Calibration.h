@@ -1,8 +1,8 @@
 //===- Calibration.h - The ranges of activations on a user's data -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_CALIBRATION_H
-#define DLC_TOOLS_DRIVER_CALIBRATION_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_CALIBRATION_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_CALIBRATION_H
 
 #include "passes/compress/quantize/QuantizableProducts.h"
 #include "passes/compress/quantize/QuantizationGain.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CALIBRATION_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_CALIBRATION_H

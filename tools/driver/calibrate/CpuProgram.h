@@ -1,7 +1,7 @@
 //===- CpuProgram.h - A model that the compiler itself runs -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_CPUPROGRAM_H
-#define DLC_TOOLS_DRIVER_CPUPROGRAM_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_CPUPROGRAM_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_CPUPROGRAM_H
 
 #include "codegen/package/Package.h"
 #include "passes/Pipelines.h"
@@ -45,4 +45,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CPUPROGRAM_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_CPUPROGRAM_H

@@ -1,8 +1,8 @@
 //===- OutputErrors.h - How far all outputs of a model lie off, over a data set -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_OUTPUTERRORS_H
-#define DLC_TOOLS_DRIVER_OUTPUTERRORS_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_OUTPUTERRORS_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_OUTPUTERRORS_H
 
 #include "tools/driver/measure/ErrorMetric.h"
 
@@ -34,4 +34,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_OUTPUTERRORS_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_OUTPUTERRORS_H

@@ -1,8 +1,8 @@
 //===- ProductStatistics.h - What the products of a model read, on a user's data ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_PRODUCTSTATISTICS_H
-#define DLC_TOOLS_DRIVER_PRODUCTSTATISTICS_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_PRODUCTSTATISTICS_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_PRODUCTSTATISTICS_H
 
 #include "codegen/package/Package.h"
 #include "tools/driver/base/CompileOptions.h"
@@ -62,4 +62,4 @@ int measureProducts(mlir::ModuleOp module, llvm::ArrayRef<TappedProduct> product
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRODUCTSTATISTICS_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_PRODUCTSTATISTICS_H

@@ -1,7 +1,7 @@
 //===- QuantizationChoice.h - Which layers are quantized, and what they gain --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_QUANTIZATIONCHOICE_H
-#define DLC_TOOLS_DRIVER_QUANTIZATIONCHOICE_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_QUANTIZATIONCHOICE_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_QUANTIZATIONCHOICE_H
 
 #include "passes/compress/quantize/QuantizationGain.h"
 #include "tools/driver/base/CompileOptions.h"
@@ -35,4 +35,4 @@ void writeGains(Json &json, llvm::ArrayRef<TargetGain> gains, const CompileOptio
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_QUANTIZATIONCHOICE_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_QUANTIZATIONCHOICE_H

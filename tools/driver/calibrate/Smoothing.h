@@ -7,8 +7,8 @@
 // divided, and the weights W are multiplied, by s_j = max|X_j|^a / max|W_j|^(1-a): the products are
 // the same, and both have channels of like sizes.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_SMOOTHING_H
-#define DLC_TOOLS_DRIVER_SMOOTHING_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_SMOOTHING_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_SMOOTHING_H
 
 #include "tools/driver/calibrate/TappedRun.h"
 
@@ -27,4 +27,4 @@ int smoothActivations(mlir::ModuleOp module, const CompileOptions &options,
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_SMOOTHING_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_SMOOTHING_H

@@ -1,8 +1,8 @@
 //===- TappedRun.h - A copy of a model with more results, run on a user's data ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_TAPPEDRUN_H
-#define DLC_TOOLS_DRIVER_TAPPEDRUN_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_TAPPEDRUN_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_TAPPEDRUN_H
 
 #include "tools/driver/base/CompileOptions.h"
 #include "tools/driver/base/Progress.h"
@@ -28,4 +28,4 @@ int runTapped(mlir::ModuleOp copy, const CalibrationOptions &calibration, const 
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TAPPEDRUN_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_TAPPEDRUN_H

@@ -1,7 +1,7 @@
 //===- WeightFit.h - Weights of a model in few bits ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_WEIGHTFIT_H
-#define DLC_TOOLS_DRIVER_WEIGHTFIT_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_WEIGHTFIT_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_WEIGHTFIT_H
 
 #include "passes/compress/quantize/ActivationScales.h"
 #include "passes/compress/quantize/QuantizationGain.h"
@@ -92,4 +92,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_WEIGHTFIT_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_WEIGHTFIT_H

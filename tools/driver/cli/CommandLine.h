@@ -1,7 +1,7 @@
 //===- CommandLine.h - dlc's subcommands --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_COMMANDLINE_H
-#define DLC_TOOLS_DRIVER_COMMANDLINE_H
+#ifndef DLC_TOOLS_DRIVER_CLI_COMMANDLINE_H
+#define DLC_TOOLS_DRIVER_CLI_COMMANDLINE_H
 
 #include "tools/driver/base/OptionChecks.h"
 #include "tools/driver/cli/Compiler.h"
@@ -62,4 +62,4 @@ void addDoctorCommand(CLI::App &app, Action &action);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_COMMANDLINE_H
+#endif // DLC_TOOLS_DRIVER_CLI_COMMANDLINE_H

@@ -4,8 +4,8 @@
 // The seam between `dlc`, which starts in milliseconds because it links no MLIR, and the compiler:
 // `dlc` starts `dlc-compile` beside it, while dlc-compile and dlc-static have the compiler in them.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_COMPILER_H
-#define DLC_TOOLS_DRIVER_COMPILER_H
+#ifndef DLC_TOOLS_DRIVER_CLI_COMPILER_H
+#define DLC_TOOLS_DRIVER_CLI_COMPILER_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -32,4 +32,4 @@ extern const Compiler kSeparateCompiler;
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_COMPILER_H
+#endif // DLC_TOOLS_DRIVER_CLI_COMPILER_H

@@ -1,7 +1,7 @@
 //===- CompileUsage.h - Whether the options of a compile go together ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_COMPILEUSAGE_H
-#define DLC_TOOLS_DRIVER_COMPILEUSAGE_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_COMPILEUSAGE_H
+#define DLC_TOOLS_DRIVER_COMPILER_COMPILEUSAGE_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -16,4 +16,4 @@ int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_COMPILEUSAGE_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_COMPILEUSAGE_H

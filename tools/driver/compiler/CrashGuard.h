@@ -1,7 +1,7 @@
 //===- CrashGuard.h - Crashes of the compiler, to be reported -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_CRASHGUARD_H
-#define DLC_TOOLS_DRIVER_CRASHGUARD_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_CRASHGUARD_H
+#define DLC_TOOLS_DRIVER_COMPILER_CRASHGUARD_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -18,4 +18,4 @@ bool outlives(llvm::function_ref<void()> step);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CRASHGUARD_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_CRASHGUARD_H

@@ -1,7 +1,7 @@
 //===- CudaBinaries.h - Kernels compiled for named GPUs, ahead of time --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_CUDABINARIES_H
-#define DLC_TOOLS_DRIVER_CUDABINARIES_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_CUDABINARIES_H
+#define DLC_TOOLS_DRIVER_COMPILER_CUDABINARIES_H
 
 #include "codegen/package/Package.h"
 #include "runtime/cuda/kernels/KernelCompiler.h"
@@ -33,4 +33,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CUDABINARIES_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_CUDABINARIES_H

@@ -1,7 +1,7 @@
 //===- PassTrace.h - What each pass left and how long it took -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PASSTRACE_H
-#define DLC_TOOLS_DRIVER_PASSTRACE_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_PASSTRACE_H
+#define DLC_TOOLS_DRIVER_COMPILER_PASSTRACE_H
 
 #include "mlir/Pass/PassInstrumentation.h"
 
@@ -54,4 +54,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PASSTRACE_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_PASSTRACE_H

@@ -1,7 +1,7 @@
 //===- QuantizationGrids.h - The grids that --quantize and dlc quantize are asked for ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_QUANTIZATIONGRIDS_H
-#define DLC_TOOLS_DRIVER_QUANTIZATIONGRIDS_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_QUANTIZATIONGRIDS_H
+#define DLC_TOOLS_DRIVER_COMPILER_QUANTIZATIONGRIDS_H
 
 #include "passes/Passes.h"
 #include "passes/compress/quantize/PackedMatrix.h"
@@ -31,4 +31,4 @@ QuantizeWeightsOptions quantizeWeightsOptions(const CompileOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_QUANTIZATIONGRIDS_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_QUANTIZATIONGRIDS_H

@@ -1,7 +1,7 @@
 //===- Translations.h - What dlc-translate can do -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TRANSLATIONS_H
-#define DLC_TOOLS_DRIVER_TRANSLATIONS_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_TRANSLATIONS_H
+#define DLC_TOOLS_DRIVER_COMPILER_TRANSLATIONS_H
 
 namespace dlc {
 
@@ -10,4 +10,4 @@ void registerTranslations();
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TRANSLATIONS_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_TRANSLATIONS_H

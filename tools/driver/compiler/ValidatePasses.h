@@ -6,8 +6,8 @@
 // its MovesResults record in the *Passes.td of its phase allows is found here, by name. In the fuse
 // phase each target has a function of its own, and from the outline phase on there is none to run.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_VALIDATEPASSES_H
-#define DLC_TOOLS_DRIVER_VALIDATEPASSES_H
+#ifndef DLC_TOOLS_DRIVER_COMPILER_VALIDATEPASSES_H
+#define DLC_TOOLS_DRIVER_COMPILER_VALIDATEPASSES_H
 
 #include "ir/interpreter/Tensor.h"
 
@@ -57,4 +57,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_VALIDATEPASSES_H
+#endif // DLC_TOOLS_DRIVER_COMPILER_VALIDATEPASSES_H

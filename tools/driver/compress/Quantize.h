@@ -1,7 +1,7 @@
 //===- Quantize.h - dlc quantize: a model with weights in few bits ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_QUANTIZE_H
-#define DLC_TOOLS_DRIVER_QUANTIZE_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_QUANTIZE_H
+#define DLC_TOOLS_DRIVER_COMPRESS_QUANTIZE_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -12,4 +12,4 @@ int quantizeModel(const QuantizeOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_QUANTIZE_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_QUANTIZE_H

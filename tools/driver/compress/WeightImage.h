@@ -1,7 +1,7 @@
 //===- WeightImage.h - A weights file on its way to another -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_WEIGHTIMAGE_H
-#define DLC_TOOLS_DRIVER_WEIGHTIMAGE_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_WEIGHTIMAGE_H
+#define DLC_TOOLS_DRIVER_COMPRESS_WEIGHTIMAGE_H
 
 #include "frontend/arrays/SafetensorsFile.h"
 
@@ -31,4 +31,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_WEIGHTIMAGE_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_WEIGHTIMAGE_H

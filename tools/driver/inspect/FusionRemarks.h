@@ -1,7 +1,7 @@
 //===- FusionRemarks.h - Why ops are not in one kernel, at the lines of the model ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_FUSIONREMARKS_H
-#define DLC_TOOLS_DRIVER_FUSIONREMARKS_H
+#ifndef DLC_TOOLS_DRIVER_INSPECT_FUSIONREMARKS_H
+#define DLC_TOOLS_DRIVER_INSPECT_FUSIONREMARKS_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,4 +14,4 @@ void remarkOnFusions(mlir::ModuleOp module);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_FUSIONREMARKS_H
+#endif // DLC_TOOLS_DRIVER_INSPECT_FUSIONREMARKS_H

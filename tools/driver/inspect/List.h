@@ -1,7 +1,7 @@
 //===- List.h - The functions and layers of the language ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_LIST_H
-#define DLC_TOOLS_DRIVER_LIST_H
+#ifndef DLC_TOOLS_DRIVER_INSPECT_LIST_H
+#define DLC_TOOLS_DRIVER_INSPECT_LIST_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -13,4 +13,4 @@ int listLanguage(const ListOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_LIST_H
+#endif // DLC_TOOLS_DRIVER_INSPECT_LIST_H

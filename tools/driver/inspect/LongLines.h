@@ -1,7 +1,7 @@
 //===- LongLines.h - What is shown of lines that nobody reads to their end ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_LONGLINES_H
-#define DLC_TOOLS_DRIVER_LONGLINES_H
+#ifndef DLC_TOOLS_DRIVER_INSPECT_LONGLINES_H
+#define DLC_TOOLS_DRIVER_INSPECT_LONGLINES_H
 
 #include <string>
 #include <string_view>
@@ -16,4 +16,4 @@ std::string cutLongLines(std::string_view text);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_LONGLINES_H
+#endif // DLC_TOOLS_DRIVER_INSPECT_LONGLINES_H

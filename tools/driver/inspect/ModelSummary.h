@@ -1,7 +1,7 @@
 //===- ModelSummary.h - What a model consists of, in numbers ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_MODELSUMMARY_H
-#define DLC_TOOLS_DRIVER_MODELSUMMARY_H
+#ifndef DLC_TOOLS_DRIVER_INSPECT_MODELSUMMARY_H
+#define DLC_TOOLS_DRIVER_INSPECT_MODELSUMMARY_H
 
 #include "frontend/dl/syntax/SourceIndex.h"
 #include "tools/driver/base/Json.h"
@@ -43,4 +43,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_MODELSUMMARY_H
+#endif // DLC_TOOLS_DRIVER_INSPECT_MODELSUMMARY_H

@@ -1,7 +1,7 @@
 //===- Plan.h - The buffer plan and the way back to a compile, as text --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PLAN_H
-#define DLC_TOOLS_DRIVER_PLAN_H
+#ifndef DLC_TOOLS_DRIVER_INSPECT_PLAN_H
+#define DLC_TOOLS_DRIVER_INSPECT_PLAN_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,4 +18,4 @@ std::string reproduction(const std::vector<std::string> &commandLine);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PLAN_H
+#endif // DLC_TOOLS_DRIVER_INSPECT_PLAN_H

@@ -1,7 +1,7 @@
 //===- SourceLines.h - The model's lines in the text of its kernels -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_SOURCELINES_H
-#define DLC_TOOLS_DRIVER_SOURCELINES_H
+#ifndef DLC_TOOLS_DRIVER_INSPECT_SOURCELINES_H
+#define DLC_TOOLS_DRIVER_INSPECT_SOURCELINES_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,4 +14,4 @@ void quoteSourceLines(mlir::ModuleOp target);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_SOURCELINES_H
+#endif // DLC_TOOLS_DRIVER_INSPECT_SOURCELINES_H

@@ -3,8 +3,8 @@
 //
 // The answer of a classifier is the class of the largest number. Batches are added one by one.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_ANSWERTALLY_H
-#define DLC_TOOLS_DRIVER_ANSWERTALLY_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_ANSWERTALLY_H
+#define DLC_TOOLS_DRIVER_MEASURE_ANSWERTALLY_H
 
 #include "tools/driver/run/Tensors.h"
 
@@ -43,4 +43,4 @@ double mcNemar(int64_t gained, int64_t lost);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_ANSWERTALLY_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_ANSWERTALLY_H

@@ -4,8 +4,8 @@
 // Shared by `compare` and `verify`: the options, the loop over a data set, the report and the
 // bound.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_COMPARISON_H
-#define DLC_TOOLS_DRIVER_COMPARISON_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_COMPARISON_H
+#define DLC_TOOLS_DRIVER_MEASURE_COMPARISON_H
 
 #include "tools/driver/measure/AnswerTally.h"
 #include "tools/driver/run/ModelRun.h"
@@ -79,4 +79,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_COMPARISON_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_COMPARISON_H

@@ -1,8 +1,8 @@
 //===- DifferenceReport.h - Figures of a difference, as text and as JSON ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
-#define DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_DIFFERENCEREPORT_H
+#define DLC_TOOLS_DRIVER_MEASURE_DIFFERENCEREPORT_H
 
 #include "tools/driver/base/Json.h"
 #include "tools/driver/run/OutputDifference.h"
@@ -31,4 +31,4 @@ void showSamples(int64_t done, int64_t total);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_DIFFERENCEREPORT_H

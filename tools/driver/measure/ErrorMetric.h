@@ -3,8 +3,8 @@
 //
 // Shared by all that take --max-error.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_ERRORMETRIC_H
-#define DLC_TOOLS_DRIVER_ERRORMETRIC_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_ERRORMETRIC_H
+#define DLC_TOOLS_DRIVER_MEASURE_ERRORMETRIC_H
 
 #include "tools/driver/measure/AnswerTally.h"
 #include "tools/driver/run/OutputDifference.h"
@@ -29,4 +29,4 @@ const char *errorName(const std::string &metric, bool hasLabels);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_ERRORMETRIC_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_ERRORMETRIC_H

@@ -1,7 +1,7 @@
 //===- KernelProfile.h - What each kernel of a model takes --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_KERNELPROFILE_H
-#define DLC_TOOLS_DRIVER_KERNELPROFILE_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_KERNELPROFILE_H
+#define DLC_TOOLS_DRIVER_MEASURE_KERNELPROFILE_H
 
 #include "runtime/schema/module_generated.h"
 #include "tools/driver/base/Json.h"
@@ -59,4 +59,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_KERNELPROFILE_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_KERNELPROFILE_H

@@ -8,8 +8,8 @@
 // Where the two programs have formed other kernels, a kernel is judged by the first value that both
 // store.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_LAYERCOMPARISON_H
-#define DLC_TOOLS_DRIVER_LAYERCOMPARISON_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_LAYERCOMPARISON_H
+#define DLC_TOOLS_DRIVER_MEASURE_LAYERCOMPARISON_H
 
 #include "tools/driver/measure/Comparison.h"
 #include "tools/driver/run/SteppedProgram.h"
@@ -82,4 +82,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_LAYERCOMPARISON_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_LAYERCOMPARISON_H

@@ -4,8 +4,8 @@
 // 256 steps over all that was ever seen are coarse where one number in a million is large; cutting
 // such numbers off makes the steps finer. The methods differ in what they cut.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
-#define DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
+#ifndef DLC_TOOLS_DRIVER_MEASURE_RANGEESTIMATOR_H
+#define DLC_TOOLS_DRIVER_MEASURE_RANGEESTIMATOR_H
 
 #include <array>
 #include <cstddef>
@@ -79,4 +79,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
+#endif // DLC_TOOLS_DRIVER_MEASURE_RANGEESTIMATOR_H

@@ -1,7 +1,7 @@
 //===- Bisect.h - What keeps a model in 16 bits from holding a bound ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_BISECT_H
-#define DLC_TOOLS_DRIVER_BISECT_H
+#ifndef DLC_TOOLS_DRIVER_PRECISION_BISECT_H
+#define DLC_TOOLS_DRIVER_PRECISION_BISECT_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -13,4 +13,4 @@ int bisectModel(const BisectOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_BISECT_H
+#endif // DLC_TOOLS_DRIVER_PRECISION_BISECT_H

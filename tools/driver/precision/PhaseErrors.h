@@ -1,8 +1,8 @@
 //===- PhaseErrors.h - What the passes before precision do to outputs, on data ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_PHASEERRORS_H
-#define DLC_TOOLS_DRIVER_PHASEERRORS_H
+#ifndef DLC_TOOLS_DRIVER_PRECISION_PHASEERRORS_H
+#define DLC_TOOLS_DRIVER_PRECISION_PHASEERRORS_H
 
 #include "tools/driver/precision/PrecisionProbe.h"
 
@@ -41,4 +41,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PHASEERRORS_H
+#endif // DLC_TOOLS_DRIVER_PRECISION_PHASEERRORS_H

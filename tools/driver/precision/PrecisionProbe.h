@@ -5,8 +5,8 @@
 // simulate-precision): a search over layers compiles nothing. What it finds is held against the
 // program that is really compiled so.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_PRECISIONPROBE_H
-#define DLC_TOOLS_DRIVER_PRECISIONPROBE_H
+#ifndef DLC_TOOLS_DRIVER_PRECISION_PRECISIONPROBE_H
+#define DLC_TOOLS_DRIVER_PRECISION_PRECISIONPROBE_H
 
 #include "passes/precision/NarrowingPlan.h"
 #include "tools/driver/calibrate/CpuProgram.h"
@@ -80,4 +80,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRECISIONPROBE_H
+#endif // DLC_TOOLS_DRIVER_PRECISION_PRECISIONPROBE_H

@@ -1,8 +1,8 @@
 //===- PrecisionSearch.h - The fewest layers in f32 with which a bound holds --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_PRECISIONSEARCH_H
-#define DLC_TOOLS_DRIVER_PRECISIONSEARCH_H
+#ifndef DLC_TOOLS_DRIVER_PRECISION_PRECISIONSEARCH_H
+#define DLC_TOOLS_DRIVER_PRECISION_PRECISIONSEARCH_H
 
 #include "tools/driver/precision/PrecisionProbe.h"
 
@@ -76,4 +76,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRECISIONSEARCH_H
+#endif // DLC_TOOLS_DRIVER_PRECISION_PRECISIONSEARCH_H

@@ -1,7 +1,7 @@
 //===- TargetSearch.h - The layers in f32 of each target's model --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TARGETSEARCH_H
-#define DLC_TOOLS_DRIVER_TARGETSEARCH_H
+#ifndef DLC_TOOLS_DRIVER_PRECISION_TARGETSEARCH_H
+#define DLC_TOOLS_DRIVER_PRECISION_TARGETSEARCH_H
 
 #include "tools/driver/precision/PrecisionSearch.h"
 
@@ -22,4 +22,4 @@ int searchTargets(mlir::ModuleOp module, const PrecisionGoal &goal, const std::s
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TARGETSEARCH_H
+#endif // DLC_TOOLS_DRIVER_PRECISION_TARGETSEARCH_H

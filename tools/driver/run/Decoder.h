@@ -1,7 +1,7 @@
 //===- Decoder.h - Tokens into a model with a cache, and what comes next ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_DECODER_H
-#define DLC_TOOLS_DRIVER_DECODER_H
+#ifndef DLC_TOOLS_DRIVER_RUN_DECODER_H
+#define DLC_TOOLS_DRIVER_RUN_DECODER_H
 
 #include "tools/driver/run/Session.h"
 
@@ -59,4 +59,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_DECODER_H
+#endif // DLC_TOOLS_DRIVER_RUN_DECODER_H

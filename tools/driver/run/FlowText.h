@@ -1,7 +1,7 @@
 //===- FlowText.h - What a model that is cut into segments does ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_FLOWTEXT_H
-#define DLC_TOOLS_DRIVER_FLOWTEXT_H
+#ifndef DLC_TOOLS_DRIVER_RUN_FLOWTEXT_H
+#define DLC_TOOLS_DRIVER_RUN_FLOWTEXT_H
 
 #include "runtime/core/package/Module.h"
 
@@ -18,4 +18,4 @@ std::vector<std::string> describeCuts(const rt::Module &module);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_FLOWTEXT_H
+#endif // DLC_TOOLS_DRIVER_RUN_FLOWTEXT_H

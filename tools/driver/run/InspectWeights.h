@@ -1,7 +1,7 @@
 //===- InspectWeights.h - What is in a file of weights ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_INSPECTWEIGHTS_H
-#define DLC_TOOLS_DRIVER_INSPECTWEIGHTS_H
+#ifndef DLC_TOOLS_DRIVER_RUN_INSPECTWEIGHTS_H
+#define DLC_TOOLS_DRIVER_RUN_INSPECTWEIGHTS_H
 
 #include <string>
 
@@ -14,4 +14,4 @@ int inspectWeights(const std::string &path, bool json);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_INSPECTWEIGHTS_H
+#endif // DLC_TOOLS_DRIVER_RUN_INSPECTWEIGHTS_H

@@ -3,8 +3,8 @@
 //
 // On the C API alone. Problems are reported as they occur; the ExitCode says which kind.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_MODELRUN_H
-#define DLC_TOOLS_DRIVER_MODELRUN_H
+#ifndef DLC_TOOLS_DRIVER_RUN_MODELRUN_H
+#define DLC_TOOLS_DRIVER_RUN_MODELRUN_H
 
 #include "tools/driver/run/OutputDifference.h"
 #include "tools/driver/run/Session.h"
@@ -84,4 +84,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_MODELRUN_H
+#endif // DLC_TOOLS_DRIVER_RUN_MODELRUN_H

@@ -4,8 +4,8 @@
 // Figures of an output over a whole data set. Batches are added one by one and none is kept; all is
 // computed in f64.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_OUTPUTDIFFERENCE_H
-#define DLC_TOOLS_DRIVER_OUTPUTDIFFERENCE_H
+#ifndef DLC_TOOLS_DRIVER_RUN_OUTPUTDIFFERENCE_H
+#define DLC_TOOLS_DRIVER_RUN_OUTPUTDIFFERENCE_H
 
 #include "tools/driver/run/Tensors.h"
 
@@ -57,4 +57,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_OUTPUTDIFFERENCE_H
+#endif // DLC_TOOLS_DRIVER_RUN_OUTPUTDIFFERENCE_H

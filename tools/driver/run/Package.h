@@ -4,8 +4,8 @@
 // The C API shows inputs and outputs; kernels, their lines of the model and their text stand in the
 // package's table.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_PACKAGE_H
-#define DLC_TOOLS_DRIVER_PACKAGE_H
+#ifndef DLC_TOOLS_DRIVER_RUN_PACKAGE_H
+#define DLC_TOOLS_DRIVER_RUN_PACKAGE_H
 
 #include "runtime/core/package/Module.h"
 
@@ -40,4 +40,4 @@ std::vector<const schema::Kernel *> findKernels(const schema::Program &program,
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PACKAGE_H
+#endif // DLC_TOOLS_DRIVER_RUN_PACKAGE_H

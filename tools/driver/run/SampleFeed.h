@@ -6,8 +6,8 @@
 // one dim more holds a whole input in each row. It is on the C API alone. Problems are reported as
 // they occur; the ExitCode says which kind.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_SAMPLEFEED_H
-#define DLC_TOOLS_DRIVER_SAMPLEFEED_H
+#ifndef DLC_TOOLS_DRIVER_RUN_SAMPLEFEED_H
+#define DLC_TOOLS_DRIVER_RUN_SAMPLEFEED_H
 
 #include "tools/driver/run/Tensors.h"
 
@@ -85,4 +85,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_SAMPLEFEED_H
+#endif // DLC_TOOLS_DRIVER_RUN_SAMPLEFEED_H

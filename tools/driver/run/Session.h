@@ -4,8 +4,8 @@
 // Shared by `run`, `bench`, `compare` and `verify`, on the C API alone. Problems are reported as
 // they occur; the ExitCode says which kind.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_SESSION_H
-#define DLC_TOOLS_DRIVER_SESSION_H
+#ifndef DLC_TOOLS_DRIVER_RUN_SESSION_H
+#define DLC_TOOLS_DRIVER_RUN_SESSION_H
 
 #include "tools/driver/base/DeviceOptions.h"
 #include "tools/driver/run/Tensors.h"
@@ -99,4 +99,4 @@ bool useEmulator(std::string &problem);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_SESSION_H
+#endif // DLC_TOOLS_DRIVER_RUN_SESSION_H

@@ -4,8 +4,8 @@
 // The commands are those of any run, so that looking at values changes no fusion. But each buffer
 // has memory of its own, in which a caller may read and replace what the commands before have left.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_STEPPEDPROGRAM_H
-#define DLC_TOOLS_DRIVER_STEPPEDPROGRAM_H
+#ifndef DLC_TOOLS_DRIVER_RUN_STEPPEDPROGRAM_H
+#define DLC_TOOLS_DRIVER_RUN_STEPPEDPROGRAM_H
 
 #include "runtime/core/bind/ShapeBinder.h"
 #include "runtime/core/package/Module.h"
@@ -85,4 +85,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_STEPPEDPROGRAM_H
+#endif // DLC_TOOLS_DRIVER_RUN_STEPPEDPROGRAM_H

@@ -1,7 +1,7 @@
 //===- Tensors.h - Arrays from files, from the command line, and compared -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TENSORS_H
-#define DLC_TOOLS_DRIVER_TENSORS_H
+#ifndef DLC_TOOLS_DRIVER_RUN_TENSORS_H
+#define DLC_TOOLS_DRIVER_RUN_TENSORS_H
 
 #include "runtime/include/dlc/runtime.h"
 
@@ -81,4 +81,4 @@ std::string describeValues(const std::string &name, const HostTensor &tensor);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TENSORS_H
+#endif // DLC_TOOLS_DRIVER_RUN_TENSORS_H

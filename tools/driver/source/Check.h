@@ -1,7 +1,7 @@
 //===- Check.h - All errors of a model, without compiling it ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_CHECK_H
-#define DLC_TOOLS_DRIVER_CHECK_H
+#ifndef DLC_TOOLS_DRIVER_SOURCE_CHECK_H
+#define DLC_TOOLS_DRIVER_SOURCE_CHECK_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -12,4 +12,4 @@ int checkModel(const CheckOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CHECK_H
+#endif // DLC_TOOLS_DRIVER_SOURCE_CHECK_H

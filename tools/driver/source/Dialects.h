@@ -1,7 +1,7 @@
 //===- Dialects.h - The dialects that dlc's tools know ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_DIALECTS_H
-#define DLC_TOOLS_DRIVER_DIALECTS_H
+#ifndef DLC_TOOLS_DRIVER_SOURCE_DIALECTS_H
+#define DLC_TOOLS_DRIVER_SOURCE_DIALECTS_H
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -12,4 +12,4 @@ void registerDialects(mlir::DialectRegistry &registry);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_DIALECTS_H
+#endif // DLC_TOOLS_DRIVER_SOURCE_DIALECTS_H

@@ -1,7 +1,7 @@
 //===- Format.h - The canonical layout of models ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_FORMAT_H
-#define DLC_TOOLS_DRIVER_FORMAT_H
+#ifndef DLC_TOOLS_DRIVER_SOURCE_FORMAT_H
+#define DLC_TOOLS_DRIVER_SOURCE_FORMAT_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -13,4 +13,4 @@ int formatFiles(const FormatOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_FORMAT_H
+#endif // DLC_TOOLS_DRIVER_SOURCE_FORMAT_H

@@ -1,7 +1,7 @@
 //===- Import.h - A model or IR file in a context of its own ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_IMPORT_H
-#define DLC_TOOLS_DRIVER_IMPORT_H
+#ifndef DLC_TOOLS_DRIVER_SOURCE_IMPORT_H
+#define DLC_TOOLS_DRIVER_SOURCE_IMPORT_H
 
 #include "frontend/Frontend.h"
 #include "ir/analysis/GivenShapes.h"
@@ -79,4 +79,4 @@ int importModel(const ImportRequest &request, ImportedModel &model);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_IMPORT_H
+#endif // DLC_TOOLS_DRIVER_SOURCE_IMPORT_H

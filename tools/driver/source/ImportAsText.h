@@ -1,7 +1,7 @@
 //===- ImportAsText.h - Foreign models as .dl text and safetensors ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_IMPORTASTEXT_H
-#define DLC_TOOLS_DRIVER_IMPORTASTEXT_H
+#ifndef DLC_TOOLS_DRIVER_SOURCE_IMPORTASTEXT_H
+#define DLC_TOOLS_DRIVER_SOURCE_IMPORTASTEXT_H
 
 #include "frontend/dl/write/WriteDl.h"
 #include "tools/driver/source/Import.h"
@@ -46,4 +46,4 @@ int importAsText(const ImportAsTextOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_IMPORTASTEXT_H
+#endif // DLC_TOOLS_DRIVER_SOURCE_IMPORTASTEXT_H

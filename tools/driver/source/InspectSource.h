@@ -1,7 +1,7 @@
 //===- InspectSource.h - What is in a model's text ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_INSPECTSOURCE_H
-#define DLC_TOOLS_DRIVER_INSPECTSOURCE_H
+#ifndef DLC_TOOLS_DRIVER_SOURCE_INSPECTSOURCE_H
+#define DLC_TOOLS_DRIVER_SOURCE_INSPECTSOURCE_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -12,4 +12,4 @@ int inspectSource(const InspectSourceOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_INSPECTSOURCE_H
+#endif // DLC_TOOLS_DRIVER_SOURCE_INSPECTSOURCE_H

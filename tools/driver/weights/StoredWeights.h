@@ -1,7 +1,7 @@
 //===- StoredWeights.h - What is computed of weights, as weights --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_STOREDWEIGHTS_H
-#define DLC_TOOLS_DRIVER_STOREDWEIGHTS_H
+#ifndef DLC_TOOLS_DRIVER_WEIGHTS_STOREDWEIGHTS_H
+#define DLC_TOOLS_DRIVER_WEIGHTS_STOREDWEIGHTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -15,4 +15,4 @@ int storeQuantizedWeights(mlir::func::FuncOp function);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_STOREDWEIGHTS_H
+#endif // DLC_TOOLS_DRIVER_WEIGHTS_STOREDWEIGHTS_H

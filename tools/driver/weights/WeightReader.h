@@ -1,7 +1,7 @@
 //===- WeightReader.h - Weights that are packed in their files ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_WEIGHTREADER_H
-#define DLC_TOOLS_DRIVER_WEIGHTREADER_H
+#ifndef DLC_TOOLS_DRIVER_WEIGHTS_WEIGHTREADER_H
+#define DLC_TOOLS_DRIVER_WEIGHTS_WEIGHTREADER_H
 
 #include "ir/dl/DLOps.h"
 
@@ -35,4 +35,4 @@ std::string weightNameOf(mlir::Value value);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_WEIGHTREADER_H
+#endif // DLC_TOOLS_DRIVER_WEIGHTS_WEIGHTREADER_H

@@ -18,8 +18,8 @@
 // A row whose scores are all -inf ends as 0 / 0, a row with NaN or inf among them as NaN: as a
 // softmax gives it. With a causal mask keys that no row of a group sees are left out.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSCHEDULE_H
-#define DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSCHEDULE_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_ATTENTION_ATTENTIONSCHEDULE_H
+#define DLC_CODEGEN_CPU_SCHEDULE_ATTENTION_ATTENTIONSCHEDULE_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/AttentionLimits.h"
@@ -106,4 +106,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSCHEDULE_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_ATTENTION_ATTENTIONSCHEDULE_H

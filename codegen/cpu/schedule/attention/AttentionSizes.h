@@ -1,7 +1,7 @@
 //===- AttentionSizes.h - Rows and keys of attention on the CPU ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSIZES_H
-#define DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSIZES_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_ATTENTION_ATTENTIONSIZES_H
+#define DLC_CODEGEN_CPU_SCHEDULE_ATTENTION_ATTENTIONSIZES_H
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ inline constexpr int64_t kFewestAttentionRows = 8;
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSIZES_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_ATTENTION_ATTENTIONSIZES_H

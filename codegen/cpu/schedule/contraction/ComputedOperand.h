@@ -4,8 +4,8 @@
 // Weights in few bits (ir/analysis/UnpackedWeights.h): what a product multiplies with is made of
 // bytes, scales and zero points.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_COMPUTEDOPERAND_H
-#define DLC_CODEGEN_SCHEDULE_CPU_COMPUTEDOPERAND_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_COMPUTEDOPERAND_H
+#define DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_COMPUTEDOPERAND_H
 
 #include "codegen/cpu/schedule/contraction/PanelContraction.h"
 
@@ -44,4 +44,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_COMPUTEDOPERAND_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_COMPUTEDOPERAND_H

@@ -16,8 +16,8 @@
 // than having code of its own. Threads share the tiles in their order: chunk by chunk, or group by
 // group where that brings fewer bytes from outside of their own caches.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
-#define DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_CONTRACTIONSCHEDULE_H
+#define DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_CONTRACTIONSCHEDULE_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/cpu/schedule/contraction/PanelContraction.h"
@@ -200,4 +200,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_CONTRACTIONSCHEDULE_H

@@ -5,8 +5,8 @@
 //   result[batch][row][column] = sum over k of a[batch][row][k] * b[batch][column][k]
 // Every parallel and reduction dim of the loop nest plays one of these parts.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
-#define DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_PANELCONTRACTION_H
+#define DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_PANELCONTRACTION_H
 
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/plan/BodyEmitter.h"
@@ -71,4 +71,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_PANELCONTRACTION_H

@@ -1,8 +1,8 @@
 //===- CpuLines.h - The lines of a tensor as tiles of a CPU kernel ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_CPULINES_H
-#define DLC_CODEGEN_SCHEDULE_CPU_CPULINES_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_LINES_CPULINES_H
+#define DLC_CODEGEN_CPU_SCHEDULE_LINES_CPULINES_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/SortKey.h"
@@ -60,4 +60,4 @@ CpuLaunch scheduleSuppress(CpuKernel &kernel);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_CPULINES_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_LINES_CPULINES_H

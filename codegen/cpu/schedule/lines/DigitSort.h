@@ -1,8 +1,8 @@
 //===- DigitSort.h - A line sorted by the digits of its keys ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
-#define DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_LINES_DIGITSORT_H
+#define DLC_CODEGEN_CPU_SCHEDULE_LINES_DIGITSORT_H
 
 #include "codegen/cpu/schedule/lines/OrderMemory.h"
 
@@ -56,4 +56,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_LINES_DIGITSORT_H

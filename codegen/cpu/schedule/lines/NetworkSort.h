@@ -1,8 +1,8 @@
 //===- NetworkSort.h - A line sorted by a network of comparators --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_NETWORKSORT_H
-#define DLC_CODEGEN_SCHEDULE_CPU_NETWORKSORT_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_LINES_NETWORKSORT_H
+#define DLC_CODEGEN_CPU_SCHEDULE_LINES_NETWORKSORT_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 
@@ -51,4 +51,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_NETWORKSORT_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_LINES_NETWORKSORT_H

@@ -1,8 +1,8 @@
 //===- OrderMemory.h - What the sorts of a line share -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_ORDERMEMORY_H
-#define DLC_CODEGEN_SCHEDULE_CPU_ORDERMEMORY_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_LINES_ORDERMEMORY_H
+#define DLC_CODEGEN_CPU_SCHEDULE_LINES_ORDERMEMORY_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 
@@ -36,4 +36,4 @@ struct OrderResult {
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_ORDERMEMORY_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_LINES_ORDERMEMORY_H

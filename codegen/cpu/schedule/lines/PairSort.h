@@ -1,8 +1,8 @@
 //===- PairSort.h - A few elements sorted by comparing all pairs --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_PAIRSORT_H
-#define DLC_CODEGEN_SCHEDULE_CPU_PAIRSORT_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_LINES_PAIRSORT_H
+#define DLC_CODEGEN_CPU_SCHEDULE_LINES_PAIRSORT_H
 
 #include "codegen/cpu/schedule/lines/OrderMemory.h"
 
@@ -33,4 +33,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_PAIRSORT_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_LINES_PAIRSORT_H

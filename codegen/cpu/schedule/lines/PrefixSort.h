@@ -1,8 +1,8 @@
 //===- PrefixSort.h - A line sorted by the first bits of its keys -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CPU_PREFIXSORT_H
-#define DLC_CODEGEN_SCHEDULE_CPU_PREFIXSORT_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_LINES_PREFIXSORT_H
+#define DLC_CODEGEN_CPU_SCHEDULE_LINES_PREFIXSORT_H
 
 #include "codegen/cpu/schedule/lines/OrderMemory.h"
 
@@ -42,4 +42,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CPU_PREFIXSORT_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_LINES_PREFIXSORT_H

@@ -12,8 +12,8 @@
 // States are in the compute type, in scratch memory. The long tail of a row with fewer steps is
 // filled with zeros at the end. No partition of rows or units changes a bit.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CPU_SCHEDULE_RECURRENTSTEPS_H
-#define DLC_CODEGEN_CPU_SCHEDULE_RECURRENTSTEPS_H
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_RECURRENT_RECURRENTSTEPS_H
+#define DLC_CODEGEN_CPU_SCHEDULE_RECURRENT_RECURRENTSTEPS_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "ir/interfaces/Recurrent.h"
@@ -131,4 +131,4 @@ bool isWorthSharing(const Recurrence &r, double rows);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_CPU_SCHEDULE_RECURRENTSTEPS_H
+#endif // DLC_CODEGEN_CPU_SCHEDULE_RECURRENT_RECURRENTSTEPS_H

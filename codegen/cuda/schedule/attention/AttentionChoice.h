@@ -3,8 +3,8 @@
 //
 // From extents alone: nothing is compiled or run.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONCHOICE_H
 
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
@@ -75,4 +75,4 @@ double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape, c
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONCHOICE_H

@@ -1,7 +1,7 @@
 //===- AttentionPlans.h - The plans of attention ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONPLANS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONPLANS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONPLANS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONPLANS_H
 
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
@@ -27,4 +27,4 @@ llvm::SmallVector<PlannedPart> wgmmaPartsOfAttention(PlanQuestion &question, boo
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONPLANS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONPLANS_H

@@ -6,8 +6,8 @@
 // value, which so are read once for all of these. What becomes of a score, masks too, is a body of
 // the call.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONTEMPLATE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONTEMPLATE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONTEMPLATE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONTEMPLATE_H
 
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
@@ -105,4 +105,4 @@ protected:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONTEMPLATE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONTEMPLATE_H

@@ -1,8 +1,8 @@
 //===- AttentionWgmmaChoice.h - Which tile an attention gets on Hopper --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONWGMMACHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONWGMMACHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONWGMMACHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONWGMMACHOICE_H
 
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 
@@ -39,4 +39,4 @@ WgmmaAttentionTile chooseWgmmaAttentionTile(const AttentionShape &shape,
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONWGMMACHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONWGMMACHOICE_H

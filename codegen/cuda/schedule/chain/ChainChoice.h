@@ -7,8 +7,8 @@
 // memory as before, so that buffers live as long, and the single launches stay for the GPUs and the
 // tools that want them.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CHAIN_CHAINCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CHAIN_CHAINCHOICE_H
 
 #include "ir/dl/base/DLTypes.h"
 #include "ir/dlx/DLXOps.h"
@@ -31,4 +31,4 @@ void formChains(mlir::ModuleOp target, mlir::gpu::GPUModuleOp scratch,
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CHAINCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CHAIN_CHAINCHOICE_H

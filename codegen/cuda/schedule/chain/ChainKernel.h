@@ -1,8 +1,8 @@
 //===- ChainKernel.h - The code of a chain of kernels -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CHAINKERNEL_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CHAINKERNEL_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CHAIN_CHAINKERNEL_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CHAIN_CHAINKERNEL_H
 
 #include "ir/dlx/DLXOps.h"
 
@@ -17,4 +17,4 @@ llvm::LogicalResult buildChain(dlx::KernelOp chain, mlir::gpu::GPUModuleOp modul
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CHAINKERNEL_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CHAIN_CHAINKERNEL_H

@@ -5,8 +5,8 @@
 // operand knows are the rows m, those that only the second knows are the columns n, those of both
 // are the batch, and the reduction is k.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTION_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTION_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
@@ -74,4 +74,4 @@ std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTION_H

@@ -7,8 +7,8 @@
 //
 // A product in floats whose operands are both cast from e4m3 is another one.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONBYTES_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONBYTES_H
 
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 #include "ir/analysis/IntegerRange.h"
@@ -35,4 +35,4 @@ mlir::memref::LoadOp byteLoadOf(mlir::Value value, int64_t zeroPoint);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONBYTES_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONBYTES_H

@@ -4,8 +4,8 @@
 // An estimate, not a search: nothing is compiled or run. A kernel's text serves every GPU, so the
 // estimate is for the one whose rates were measured (ir/machine).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONCHOICE_H
 
 #include "ir/machine/GpuModel.h"
 
@@ -138,4 +138,4 @@ ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuMod
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONCHOICE_H

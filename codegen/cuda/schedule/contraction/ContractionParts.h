@@ -4,8 +4,8 @@
 // Where the sides of a product are symbolic, its shapes are sampled, the estimates of all tiles
 // compared, and the shapes divided among a few of them (variants/PlanPartition.h).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPARTS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPARTS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONPARTS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONPARTS_H
 
 #include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/cuda/schedule/variants/Variants.h"
@@ -24,4 +24,4 @@ std::optional<ShapePart> partOfFewRows(PlanQuestion &question);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPARTS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONPARTS_H

@@ -1,7 +1,7 @@
 //===- ContractionPlans.h - The plans of matrix products ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPLANS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPLANS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONPLANS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONPLANS_H
 
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
@@ -28,4 +28,4 @@ WgmmaTile wgmmaTileOf(dlx::PlanAttr plan);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONPLANS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONPLANS_H

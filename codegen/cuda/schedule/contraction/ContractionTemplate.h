@@ -5,8 +5,8 @@
 // and epilogue: an operand whose elements lie in memory as they are multiplied is named by its
 // place, as many elements at once as strides allow; any other is computed element by element.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONTEMPLATE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONTEMPLATE_H
 
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
@@ -120,4 +120,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONTEMPLATE_H

@@ -6,8 +6,8 @@
 // the shapes are among those for which it was estimated to be faster, by as much as makes any later
 // plan of the table win. So one file gives one answer on one device, every time.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_LIBRARYCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_LIBRARYCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_LIBRARYCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_LIBRARYCHOICE_H
 
 #include "codegen/cuda/schedule/PlanQuestion.h"
 
@@ -36,4 +36,4 @@ void recordLibraryCall(dlx::KernelOp kernel, PlanQuestion &question, LibraryUse 
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_LIBRARYCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_LIBRARYCHOICE_H

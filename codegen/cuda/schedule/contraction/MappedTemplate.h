@@ -1,7 +1,7 @@
 //===- MappedTemplate.h - Products whose operands TMA brings ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_MAPPEDTEMPLATE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_MAPPEDTEMPLATE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_MAPPEDTEMPLATE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_MAPPEDTEMPLATE_H
 
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 
@@ -30,4 +30,4 @@ protected:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_MAPPEDTEMPLATE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_MAPPEDTEMPLATE_H

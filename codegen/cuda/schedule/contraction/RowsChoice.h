@@ -6,8 +6,8 @@
 // as much under load), 7.6 KB for each multiprocessor. Here each thread has eight vectors of up to
 // 16 bytes or more on their way, and each multiprocessor gets 12 warps or more: 48 KB.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ROWSCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ROWSCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_ROWSCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_ROWSCHOICE_H
 
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
@@ -59,4 +59,4 @@ double estimatedClocks(const RowsShape &shape, const GpuModel &gpu);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ROWSCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_ROWSCHOICE_H

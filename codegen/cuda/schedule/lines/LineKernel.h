@@ -1,8 +1,8 @@
 //===- LineKernel.h - A line of a tensor in a block, or in a thread -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_LINES_LINEKERNEL_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_LINES_LINEKERNEL_H
 
 #include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/plan/SortKey.h"
@@ -45,4 +45,4 @@ dlx::PlanAttr planOfLines(PlanQuestion &question, LineWork::Kind work, llvm::Str
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_LINES_LINEKERNEL_H

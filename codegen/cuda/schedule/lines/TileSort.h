@@ -1,8 +1,8 @@
 //===- TileSort.h - A block sorts keys with their places ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_TILESORT_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_TILESORT_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_LINES_TILESORT_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_LINES_TILESORT_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
@@ -59,4 +59,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_TILESORT_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_LINES_TILESORT_H

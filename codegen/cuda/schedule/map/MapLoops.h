@@ -1,7 +1,7 @@
 //===- MapLoops.h - The loops of a map over its result, grouped ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_MAPLOOPS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_MAPLOOPS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_MAP_MAPLOOPS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_MAP_MAPLOOPS_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
@@ -21,4 +21,4 @@ struct MapLoops {
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_MAPLOOPS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_MAP_MAPLOOPS_H

@@ -23,8 +23,8 @@
 // kSmallShare bytes of such blocks, no share of more. A GPU with fewer multiprocessors gets fewer
 // blocks of more units.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_RECURRENTCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_RECURRENTCHOICE_H
 
 #include "ir/machine/GpuModel.h"
 #include "runtime/schema/Residence.h"
@@ -109,4 +109,4 @@ UnitShare chooseUnitShare(const StepShape &shape, const GpuModel &gpu = kHopper)
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_RECURRENTCHOICE_H

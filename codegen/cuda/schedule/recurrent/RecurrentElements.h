@@ -4,8 +4,8 @@
 // All schedules of recurrences read inputs and write results by this, whether a block has a row or
 // blocks share the units.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_RECURRENTELEMENTS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_RECURRENTELEMENTS_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 #include "ir/interfaces/Recurrent.h"
@@ -50,4 +50,4 @@ protected:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_RECURRENTELEMENTS_H

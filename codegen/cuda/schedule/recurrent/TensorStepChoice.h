@@ -15,8 +15,8 @@
 // The estimates say whether lanes or tensor cores multiply: lanes take the rows of a step one after
 // another, tensor cores eight at a time.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_TENSORSTEPCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_TENSORSTEPCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_TENSORSTEPCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_TENSORSTEPCHOICE_H
 
 #include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 
@@ -49,4 +49,4 @@ double clocksOfUnitStep(const StepShape &shape, const GpuModel &gpu = kHopper);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_TENSORSTEPCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_TENSORSTEPCHOICE_H

@@ -13,8 +13,8 @@
 // A schedule says how a block multiplies: by its lanes (SharedRecurrentKernel.cpp) or on tensor
 // cores (TensorRecurrentKernel.cpp).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_UNITSTEPS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_UNITSTEPS_H
 
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/PlanQuestion.h"
@@ -165,4 +165,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_RECURRENT_UNITSTEPS_H

@@ -3,8 +3,8 @@
 //
 // One value for add, max and min; for argmax the best value and its position.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ACCUMULATORS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ACCUMULATORS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_ACCUMULATORS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_ACCUMULATORS_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
@@ -51,4 +51,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ACCUMULATORS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_ACCUMULATORS_H

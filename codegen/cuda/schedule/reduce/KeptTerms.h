@@ -1,7 +1,7 @@
 //===- KeptTerms.h - Terms of a reduction that its results compute again ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_KEPTTERMS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_KEPTTERMS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_KEPTTERMS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_KEPTTERMS_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
@@ -31,4 +31,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_KEPTTERMS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_KEPTTERMS_H

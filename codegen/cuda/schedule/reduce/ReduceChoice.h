@@ -4,8 +4,8 @@
 // By numbers that are known when the kernel is compiled, so that the order of combining never
 // depends on the GPU.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCECHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCECHOICE_H
 
 #include "ir/machine/GpuModel.h"
 
@@ -39,4 +39,4 @@ RowShare chooseRowShare(const ReduceShape &shape, const GpuModel &gpu = kAmpere)
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCECHOICE_H

@@ -1,7 +1,7 @@
 //===- ReduceLoops.h - The loops of a reduction, as its schedules take them ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCELOOPS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCELOOPS_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
@@ -35,4 +35,4 @@ bool standsAcross(const BodyEmitter &body, IndexMath &math);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCELOOPS_H

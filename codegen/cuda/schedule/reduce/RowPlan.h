@@ -1,7 +1,7 @@
 //===- RowPlan.h - How a schedule works on the rows of a reduction ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_ROWPLAN_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_ROWPLAN_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_ROWPLAN_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_ROWPLAN_H
 
 #include "codegen/cuda/schedule/PlanQuestion.h"
 
@@ -29,4 +29,4 @@ double nanosecondsOf(PlanQuestion &question, const RowPlan &plan);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_ROWPLAN_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_ROWPLAN_H

@@ -1,7 +1,7 @@
 //===- PlanPartition.h - Which plan serves which shapes -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTITION_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTITION_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_PLANPARTITION_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_PLANPARTITION_H
 
 #include <cstddef>
 #include <cstdint>
@@ -37,4 +37,4 @@ PlanPartition partitionPlans(std::vector<PlanSample> samples, size_t mostParts);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTITION_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_PLANPARTITION_H

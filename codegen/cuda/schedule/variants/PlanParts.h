@@ -4,8 +4,8 @@
 // A file has weights once: a plan that needs them in another order than the plan for all shapes has
 // no part.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_PLANPARTS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_PLANPARTS_H
 
 #include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/cuda/schedule/variants/Variants.h"
@@ -19,4 +19,4 @@ llvm::SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_PLANPARTS_H

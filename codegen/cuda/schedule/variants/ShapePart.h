@@ -5,8 +5,8 @@
 // kernel that serves a part of the shapes alone; the runtime takes it where the shapes are in that
 // part (#dlx.variant).
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_SHAPEPART_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_SHAPEPART_H
 
 #include "ir/dl/base/DLTypes.h"
 
@@ -29,4 +29,4 @@ llvm::SmallVector<dl::Range> symbolsWithin(const ShapePart &part,
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_SHAPEPART_H

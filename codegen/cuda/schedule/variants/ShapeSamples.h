@@ -1,7 +1,7 @@
 //===- ShapeSamples.h - Shapes at which plans are compared --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_SHAPESAMPLES_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_SHAPESAMPLES_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_SHAPESAMPLES_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_SHAPESAMPLES_H
 
 #include "codegen/cuda/schedule/variants/PlanPartition.h"
 #include "codegen/cuda/schedule/variants/ShapePart.h"
@@ -39,4 +39,4 @@ private:
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_SHAPESAMPLES_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_SHAPESAMPLES_H

@@ -1,7 +1,7 @@
 //===- Variants.h - Kernels that take another's place -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_VARIANTS_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_VARIANTS_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_VARIANTS_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_VARIANTS_H
 
 #include "codegen/cuda/schedule/variants/ShapePart.h"
 #include "ir/dlx/DLXOps.h"
@@ -23,4 +23,4 @@ void recordVariant(dlx::KernelOp kernel, dlx::KernelOp other,
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_VARIANTS_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_VARIANTS_VARIANTS_H

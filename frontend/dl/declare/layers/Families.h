@@ -4,8 +4,8 @@
 // Names, order and defaults of arguments are those of torch.nn, names and shapes of weights those
 // of its state_dict; test/conformance/run_layers.py compares them with the real ones.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_FRONTEND_DL_LAYERS_FAMILIES_H
-#define DLC_FRONTEND_DL_LAYERS_FAMILIES_H
+#ifndef DLC_FRONTEND_DL_DECLARE_LAYERS_FAMILIES_H
+#define DLC_FRONTEND_DL_DECLARE_LAYERS_FAMILIES_H
 
 #include "frontend/dl/declare/Layers.h"
 
@@ -25,4 +25,4 @@ std::vector<LayerKind> lossLayers();
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_LAYERS_FAMILIES_H
+#endif // DLC_FRONTEND_DL_DECLARE_LAYERS_FAMILIES_H

@@ -1,7 +1,7 @@
 //===- AssignedNames.h - What statements may assign to ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_ASSIGNEDNAMES_H
-#define DLC_FRONTEND_DL_ASSIGNEDNAMES_H
+#ifndef DLC_FRONTEND_DL_LOWER_CONTROL_ASSIGNEDNAMES_H
+#define DLC_FRONTEND_DL_LOWER_CONTROL_ASSIGNEDNAMES_H
 
 #include "frontend/dl/syntax/AST.h"
 
@@ -18,4 +18,4 @@ AssignedNames assignedNames(llvm::ArrayRef<BranchStatement::Arm> arms);
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_ASSIGNEDNAMES_H
+#endif // DLC_FRONTEND_DL_LOWER_CONTROL_ASSIGNEDNAMES_H

@@ -1,7 +1,7 @@
 //===- Regions.h - Branches and steps that the running model takes ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_DL_REGIONS_H
-#define DLC_FRONTEND_DL_REGIONS_H
+#ifndef DLC_FRONTEND_DL_LOWER_CONTROL_REGIONS_H
+#define DLC_FRONTEND_DL_LOWER_CONTROL_REGIONS_H
 
 #include "frontend/dl/lower/OpEmitter.h"
 #include "ir/dl/DLOps.h"
@@ -95,4 +95,4 @@ private:
 
 } // namespace dlc::frontend
 
-#endif // DLC_FRONTEND_DL_REGIONS_H
+#endif // DLC_FRONTEND_DL_LOWER_CONTROL_REGIONS_H

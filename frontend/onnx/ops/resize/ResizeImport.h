@@ -1,7 +1,7 @@
 //===- ResizeImport.h - One Resize or Upsample on its way into the function ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_FRONTEND_ONNX_RESIZEIMPORT_H
-#define DLC_FRONTEND_ONNX_RESIZEIMPORT_H
+#ifndef DLC_FRONTEND_ONNX_OPS_RESIZE_RESIZEIMPORT_H
+#define DLC_FRONTEND_ONNX_OPS_RESIZE_RESIZEIMPORT_H
 
 #include "frontend/onnx/Importer.h"
 
@@ -91,4 +91,4 @@ private:
 
 } // namespace dlc::onnx
 
-#endif // DLC_FRONTEND_ONNX_RESIZEIMPORT_H
+#endif // DLC_FRONTEND_ONNX_OPS_RESIZE_RESIZEIMPORT_H

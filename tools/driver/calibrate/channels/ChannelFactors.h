@@ -1,8 +1,8 @@
 //===- ChannelFactors.h - Factors of channels, from an activation into its weights --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_CHANNELFACTORS_H
-#define DLC_TOOLS_DRIVER_CHANNELFACTORS_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_CHANNELS_CHANNELFACTORS_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_CHANNELS_CHANNELFACTORS_H
 
 #include "ir/dl/base/DLBuilder.h"
 
@@ -33,4 +33,4 @@ void multiplyChannels(const ChannelReads &reads, mlir::Value factors);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CHANNELFACTORS_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_CHANNELS_CHANNELFACTORS_H

@@ -1,8 +1,8 @@
 //===- ScaleGroups.h - Activations and weights that share scales of their channels --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_SCALEGROUPS_H
-#define DLC_TOOLS_DRIVER_SCALEGROUPS_H
+#ifndef DLC_TOOLS_DRIVER_CALIBRATE_CHANNELS_SCALEGROUPS_H
+#define DLC_TOOLS_DRIVER_CALIBRATE_CHANNELS_SCALEGROUPS_H
 
 #include "passes/compress/quantize/PackableWeights.h"
 
@@ -29,4 +29,4 @@ void divideActivations(mlir::func::FuncOp function, llvm::ArrayRef<PackableWeigh
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_SCALEGROUPS_H
+#endif // DLC_TOOLS_DRIVER_CALIBRATE_CHANNELS_SCALEGROUPS_H

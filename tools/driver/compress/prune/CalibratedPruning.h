@@ -1,7 +1,7 @@
 //===- CalibratedPruning.h - Zeros chosen by what the layers read -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H
-#define DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_CALIBRATEDPRUNING_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_CALIBRATEDPRUNING_H
 
 #include "tools/driver/compress/prune/PruneReport.h"
 #include "tools/driver/compress/prune/PrunedModel.h"
@@ -29,4 +29,4 @@ int pruneCalibrated(PrunedModel &model, mlir::ModuleOp plain, llvm::ArrayRef<Cho
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CALIBRATEDPRUNING_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_CALIBRATEDPRUNING_H

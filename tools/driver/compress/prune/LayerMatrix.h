@@ -1,7 +1,7 @@
 //===- LayerMatrix.h - The weights of a layer beside what they are multiplied with --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_LAYERMATRIX_H
-#define DLC_TOOLS_DRIVER_LAYERMATRIX_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_LAYERMATRIX_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_LAYERMATRIX_H
 
 #include "tools/driver/calibrate/ProductStatistics.h"
 #include "tools/driver/compress/prune/PrunedModel.h"
@@ -75,4 +75,4 @@ int checkFinite(PrunedModel &model, const PrunedModel::Place &place);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_LAYERMATRIX_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_LAYERMATRIX_H

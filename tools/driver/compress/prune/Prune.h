@@ -1,7 +1,7 @@
 //===- Prune.h - dlc prune: the smallest weights become zero ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PRUNE_H
-#define DLC_TOOLS_DRIVER_PRUNE_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNE_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNE_H
 
 #include "tools/driver/base/CompileOptions.h"
 
@@ -12,4 +12,4 @@ int pruneModel(const PruneOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRUNE_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNE_H

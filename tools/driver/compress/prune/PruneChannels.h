@@ -1,7 +1,7 @@
 //===- PruneChannels.h - dlc prune --pattern channels -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PRUNECHANNELS_H
-#define DLC_TOOLS_DRIVER_PRUNECHANNELS_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNECHANNELS_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNECHANNELS_H
 
 #include "tools/driver/compress/prune/PrunedModel.h"
 
@@ -15,4 +15,4 @@ int pruneChannels(PrunedModel &model, mlir::ModuleOp plain, llvm::ArrayRef<Pruna
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRUNECHANNELS_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNECHANNELS_H

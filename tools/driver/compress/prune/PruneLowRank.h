@@ -1,7 +1,7 @@
 //===- PruneLowRank.h - dlc prune --pattern low-rank --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PRUNELOWRANK_H
-#define DLC_TOOLS_DRIVER_PRUNELOWRANK_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNELOWRANK_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNELOWRANK_H
 
 #include "tools/driver/compress/prune/PrunedModel.h"
 
@@ -16,4 +16,4 @@ int pruneLowRank(PrunedModel &model, mlir::ModuleOp plain, llvm::ArrayRef<Prunab
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRUNELOWRANK_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNELOWRANK_H

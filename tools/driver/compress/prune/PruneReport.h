@@ -1,7 +1,7 @@
 //===- PruneReport.h - What dlc prune did, for people and programs ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PRUNEREPORT_H
-#define DLC_TOOLS_DRIVER_PRUNEREPORT_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNEREPORT_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNEREPORT_H
 
 #include "frontend/arrays/SafetensorsFile.h"
 #include "passes/compress/prune/MagnitudeMask.h"
@@ -63,4 +63,4 @@ std::string jsonOf(const PruneReport &report, const PruneOptions &options);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRUNEREPORT_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNEREPORT_H

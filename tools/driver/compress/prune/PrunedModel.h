@@ -1,7 +1,7 @@
 //===- PrunedModel.h - A model whose weights change, and its files ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_PRUNEDMODEL_H
-#define DLC_TOOLS_DRIVER_PRUNEDMODEL_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNEDMODEL_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNEDMODEL_H
 
 #include "passes/compress/prune/BlockMask.h"
 #include "tools/driver/compress/WeightImage.h"
@@ -80,4 +80,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_PRUNEDMODEL_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_PRUNEDMODEL_H

@@ -1,7 +1,7 @@
 //===- ReorderChannels.h - Channels change places before zeros are chosen -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_REORDERCHANNELS_H
-#define DLC_TOOLS_DRIVER_REORDERCHANNELS_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_PRUNE_REORDERCHANNELS_H
+#define DLC_TOOLS_DRIVER_COMPRESS_PRUNE_REORDERCHANNELS_H
 
 #include "tools/driver/compress/prune/CalibratedPruning.h"
 
@@ -18,4 +18,4 @@ int reorderChannels(PrunedModel &model, mlir::ModuleOp plain,
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_REORDERCHANNELS_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_PRUNE_REORDERCHANNELS_H

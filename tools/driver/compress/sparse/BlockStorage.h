@@ -1,7 +1,7 @@
 //===- BlockStorage.h - Weights without their blocks of zeros -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_BLOCKSTORAGE_H
-#define DLC_TOOLS_DRIVER_BLOCKSTORAGE_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_SPARSE_BLOCKSTORAGE_H
+#define DLC_TOOLS_DRIVER_COMPRESS_SPARSE_BLOCKSTORAGE_H
 
 #include "tools/driver/compress/sparse/SparseStorage.h"
 
@@ -24,4 +24,4 @@ SparseStorage blockStorageOf(mlir::ModuleOp module, int64_t found);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_BLOCKSTORAGE_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_SPARSE_BLOCKSTORAGE_H

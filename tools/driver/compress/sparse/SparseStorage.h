@@ -1,7 +1,7 @@
 //===- SparseStorage.h - How weights are stored without their zeros -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_SPARSESTORAGE_H
-#define DLC_TOOLS_DRIVER_SPARSESTORAGE_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_SPARSE_SPARSESTORAGE_H
+#define DLC_TOOLS_DRIVER_COMPRESS_SPARSE_SPARSESTORAGE_H
 
 #include <cstdint>
 #include <string>
@@ -19,4 +19,4 @@ struct SparseStorage {
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_SPARSESTORAGE_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_SPARSE_SPARSESTORAGE_H

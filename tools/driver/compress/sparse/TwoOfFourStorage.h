@@ -1,7 +1,7 @@
 //===- TwoOfFourStorage.h - Two of each four neighbours of a weight -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
-#define DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
+#ifndef DLC_TOOLS_DRIVER_COMPRESS_SPARSE_TWOOFFOURSTORAGE_H
+#define DLC_TOOLS_DRIVER_COMPRESS_SPARSE_TWOOFFOURSTORAGE_H
 
 #include "tools/driver/compress/sparse/SparseStorage.h"
 
@@ -24,4 +24,4 @@ SparseStorage twoOfFourStorageOf(mlir::ModuleOp module, int64_t found);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TWOOFFOURSTORAGE_H
+#endif // DLC_TOOLS_DRIVER_COMPRESS_SPARSE_TWOOFFOURSTORAGE_H

@@ -1,7 +1,7 @@
 //===- TokenModel.h - Pieces of text as tokens of a vocabulary ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TEXT_TOKENMODEL_H
-#define DLC_TOOLS_DRIVER_TEXT_TOKENMODEL_H
+#ifndef DLC_TOOLS_DRIVER_TEXT_MODEL_TOKENMODEL_H
+#define DLC_TOOLS_DRIVER_TEXT_MODEL_TOKENMODEL_H
 
 #include "tools/driver/text/FileField.h"
 
@@ -52,4 +52,4 @@ std::unique_ptr<TokenModel> readWordModel(const FileField &field);
 
 } // namespace dlc::text
 
-#endif // DLC_TOOLS_DRIVER_TEXT_TOKENMODEL_H
+#endif // DLC_TOOLS_DRIVER_TEXT_MODEL_TOKENMODEL_H

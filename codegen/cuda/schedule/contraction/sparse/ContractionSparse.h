@@ -1,7 +1,7 @@
 //===- ContractionSparse.h - Products with 2:4 weights ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONSPARSE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONSPARSE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_SPARSE_CONTRACTIONSPARSE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_SPARSE_CONTRACTIONSPARSE_H
 
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 
@@ -23,4 +23,4 @@ std::pair<double, double> clocksOfTwoOfFour(const ProductShape &shape, const Gpu
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONSPARSE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_SPARSE_CONTRACTIONSPARSE_H

@@ -4,8 +4,8 @@
 // An estimate, not a search: wide strips load less for each result, narrow ones keep more of the
 // GPU busy.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_WINDOW_DEPTHWISECHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_WINDOW_DEPTHWISECHOICE_H
 
 #include "ir/machine/GpuModel.h"
 
@@ -52,4 +52,4 @@ Strip chooseStrip(const DepthwiseShape &shape, const GpuModel &gpu = kAmpere);
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_WINDOW_DEPTHWISECHOICE_H

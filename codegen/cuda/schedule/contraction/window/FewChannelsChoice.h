@@ -4,8 +4,8 @@
 // An estimate, not a search: many rows share the filters and the lines of the image, few keep more
 // of the GPU busy.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
-#define DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_WINDOW_FEWCHANNELSCHOICE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_WINDOW_FEWCHANNELSCHOICE_H
 
 #include "ir/machine/GpuModel.h"
 
@@ -49,4 +49,4 @@ FewChannelsTile chooseFewChannelsTile(const FewChannelsShape &shape, const GpuMo
 
 } // namespace dlc::codegen
 
-#endif // DLC_CODEGEN_SCHEDULE_CUDA_FEWCHANNELSCHOICE_H
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_WINDOW_FEWCHANNELSCHOICE_H
