@@ -7,7 +7,6 @@
 
 #include "mlir/Pass/PassManager.h"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,20 +16,13 @@ namespace dlc {
 /// All phases, in the order in which they run. The driver runs `schedule` and `package` from
 /// codegen.
 enum class Phase {
-  import,
-  simplify,
-  compress,
-  precision,
-  layout,
-  fuse,
-  outline,
-  schedule,
-  buffers,
-  package
+#define DLC_PHASE(name) name,
+#include "passes/Phases.def"
 };
-inline constexpr std::array<const char *, 10> kPhaseNames = {
-    "import", "simplify", "compress", "precision", "layout",
-    "fuse",   "outline",  "schedule", "buffers",   "package"};
+inline constexpr const char *kPhaseNames[] = {
+#define DLC_PHASE(name) #name,
+#include "passes/Phases.def"
+};
 
 inline const char *nameOf(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
 std::optional<Phase> phaseNamed(llvm::StringRef name);

@@ -8,7 +8,8 @@ GUARD = re.compile(r"^#ifndef (\w+)\n#define \1\b", re.M)
 
 
 def expected(path):
-    return "DLC_" + re.sub(r"\W", "_", path.removeprefix(PUBLIC)).upper()
+    name = re.sub(r"\W", "_", path.removeprefix(PUBLIC)).upper()
+    return "DLC_" + name.removeprefix("DLC_")
 
 
 def check(tree):

@@ -9,10 +9,11 @@
 
 #include <memory>
 
-/// ORDER PHASE: the names of passes/Pipelines.h, which this file cannot include: it links no MLIR.
-static const std::vector<std::string> kPhases = {"import",  "simplify", "compress", "precision",
-                                                 "layout",  "fuse",     "outline",  "schedule",
-                                                 "buffers", "package"};
+/// As --compile-from and --compile-to take them.
+static const std::vector<std::string> kPhases = {
+#define DLC_PHASE(name) #name,
+#include "passes/Phases.def"
+};
 
 static constexpr const char *kFooter =
     R"(Phases: import simplify compress precision layout fuse outline schedule buffers package.
