@@ -124,7 +124,7 @@ def chosen(op_db, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--turn")
     parser.add_argument("--seed", type=int, default=0)

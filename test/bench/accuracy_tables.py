@@ -115,7 +115,7 @@ def grids_of_language_model():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--curve", action="store_true", help="the pruned networks too")
     options = parser.parse_args()
     if not os.path.isdir(accuracy.CORPUS):

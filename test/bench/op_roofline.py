@@ -362,7 +362,7 @@ def as_json(found, machine):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--op", action="append", help="an op or a row alone")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -160,7 +160,7 @@ def run_all(selection):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("revision", nargs="?", default="HEAD", metavar="REV")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()

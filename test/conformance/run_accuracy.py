@@ -335,7 +335,7 @@ def prune_curve(names):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--methods", action="store_true", help="int8 by each --calib-method")
     parser.add_argument("--grids", action="store_true", help="int8 with each grid and granularity")
     parser.add_argument("--network", action="append",

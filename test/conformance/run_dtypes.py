@@ -121,7 +121,7 @@ class Subject:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--network", action="append", choices=list(networks.NETWORKS))
     options = parser.parse_args()

@@ -316,7 +316,7 @@ def check(path, inputs, wanted, target):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true", help="print the names of the networks")
     parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")

@@ -486,7 +486,7 @@ def turn_of(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0],
                                      epilog="See the head of this file.")
     parser.add_argument("--emulator", metavar="FOLDER")
     parser.add_argument("--only", choices=STAGES, action="append")

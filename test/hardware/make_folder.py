@@ -458,7 +458,7 @@ def size_of(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder")
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)

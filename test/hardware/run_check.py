@@ -175,7 +175,7 @@ def whole_result():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     global PARTS

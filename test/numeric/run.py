@@ -68,7 +68,7 @@ def judge(voice, case, sizes, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--voice", action="append", choices=[*VOICES, *CHECKED])
     parser.add_argument("--op", action="append")
     parser.add_argument("--list", action="store_true")

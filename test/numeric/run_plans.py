@@ -148,7 +148,7 @@ def cover(enough, only=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--plan", action="append", default=[])
     options = parser.parse_args()

@@ -107,7 +107,7 @@ def schedules(tally, turn):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true", help="all precisions and rows")
     parser.add_argument("--from", dest="begin", type=int, default=0, metavar="K",
                         help="with --all: go on at part K")

@@ -147,7 +147,7 @@ def census(op_db, module_db, functions, layers):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--only", action="append")
     parser.add_argument("--device", action="append", choices=list(DEVICES))

@@ -207,7 +207,7 @@ def smallest(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=TURN % TURNS * COUNT)
     for name, count in (("cuda", 10), ("text", 10), ("validated", 10)):

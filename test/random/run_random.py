@@ -120,7 +120,7 @@ def check(graph, voices):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--cuda", type=int, default=30)
     parser.add_argument("--separate", type=int, default=50)

@@ -42,7 +42,7 @@ def remarks(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--anywhere", action="store_true")
     parser.add_argument("sources", nargs="*")

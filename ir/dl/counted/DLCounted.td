@@ -60,14 +60,10 @@ def DL_MaskedSelectOp : DL_CountedOp<"masked_select", "masked_select(Tensor x, B
 }
 
 def DL_UniqueOp : DL_CountedOp<"unique", [{unique(Tensor x, bool sorted=True, False return_inverse=False, False return_counts=False, int? dim=None)
-unique(Tensor x, bool sorted=True, True return_inverse, False return_counts=False,
-       int? dim=None) -> (Tensor values, Tensor inverse)
-unique(Tensor x, bool sorted=True, False return_inverse=False, True return_counts,
-       int? dim=None) -> (Tensor values, Tensor counts)
-unique(Tensor x, bool sorted=True, True return_inverse, True return_counts,
-       int? dim=None) -> (Tensor values, Tensor inverse, Tensor counts)
-unique_all(Tensor x, bool sorted=True, int? dim=None) -> (Tensor values, Tensor indices,
-                                                          Tensor inverse, Tensor counts)}]> {
+unique(Tensor x, bool sorted=True, True return_inverse, False return_counts=False, int? dim=None) -> (Tensor values, Tensor inverse)
+unique(Tensor x, bool sorted=True, False return_inverse=False, True return_counts, int? dim=None) -> (Tensor values, Tensor counts)
+unique(Tensor x, bool sorted=True, True return_inverse, True return_counts, int? dim=None) -> (Tensor values, Tensor inverse, Tensor counts)
+unique_all(Tensor x, bool sorted=True, int? dim=None) -> (Tensor values, Tensor indices, Tensor inverse, Tensor counts)}]> {
   let summary = "The different elements, or slices along a dim, of x";
   let counted = "values:dim indices:0 inverse counts:0";
   let description = [{

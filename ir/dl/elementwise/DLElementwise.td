@@ -214,7 +214,8 @@ def DL_SquareOp : DL_UnaryOp<"square", "square(Tensor x)", DL_NumberTensor, "x *
     ```
   }];
 }
-def DL_LogAddExpOp : DL_BinaryOp<"logaddexp", "logaddexp(Tensor x, Tensor other)", DL_FloatTensor, [{
+def DL_LogAddExpOp : DL_BinaryOp<"logaddexp", "logaddexp(Tensor x, Tensor other)", DL_FloatTensor,
+    [{
     select(x == other, x + 0.69314718055994530942,
            max(x, other) + log1p(exp(-abs(x - other)))) }], [Commutative]> {
   let precision = "wide";

@@ -25,7 +25,8 @@ class DL_LookUpOp<string mnemonic, string torchSchema>
     ::mlir::Value $cppClass::emitCoordinate(::dlc::BodyContext &context, bool, unsigned,
                                             unsigned dim,
                                             ::mlir::ValueRange earlier) {
-      return ::dlc::dl::emitPosition(context, earlier.front(), }] # index # ", " # table # ", dim, " # wraps # [{);
+      return ::dlc::dl::emitPosition(context, earlier.front(), }] #
+          index # ", " # table # ", dim, " # wraps # [{);
     }
   }];
 }

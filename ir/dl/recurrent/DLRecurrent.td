@@ -185,7 +185,8 @@ class DL_RecurrentOp<string mnemonic, string hx, string results, string steps>
       return ::dlc::dl::inferRecurrent(getOperationName(), location,
           {adaptor.getX(), adaptor.getHx(), adaptor.getParams(), adaptor.getLengths(),
            adaptor.getNumLayers(),
-           adaptor.getBidirectional(), adaptor.getBatchFirst(), }] # steps # "::kGates, " # steps # "::kStates, " # steps # [{::kPhases}, types);
+           adaptor.getBidirectional(), adaptor.getBatchFirst(), }] # steps # "::kGates, " #
+          steps # "::kStates, " # steps # [{::kPhases}, types);
     }
     ::llvm::SmallVector<::mlir::Value> $cppClass::decompose(::dlc::dl::Builder &builder) {
       return ::dlc::dl::decomposeRecurrent(builder, }] # steps # [{::getOperationName(),

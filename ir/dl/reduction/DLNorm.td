@@ -7,8 +7,7 @@ include "ir/dl/base/DLBase.td"
 
 def DL_BatchNormOp : DL_LoopOp<"batch_norm",
     [{batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False training=False, float momentum=0.1, float eps=1e-05)
-instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None,
-              Tensor? bias=None, False use_input_stats, float momentum=0.1, float eps=1e-05)}],
+instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False use_input_stats, float momentum=0.1, float eps=1e-05)}],
     ["emitResult"]> {
   let summary = "Normalization of each channel by stored statistics";
   let onnx = "BatchNormalization(x, weight, bias, running_mean, running_var, eps=epsilon, !momentum, !spatial=1, !training_mode=0)";

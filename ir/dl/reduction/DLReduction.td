@@ -251,8 +251,7 @@ def DL_CountNonzeroOp : DL_DecomposedOp<"count_nonzero",
 }
 def DL_VarMeanOp : DL_DecomposedOp<"var_mean",
     [{var_mean(Tensor x, int[] dim=[], bool unbiased=True, bool keepdim=False) -> (Tensor var, Tensor mean)
-var_mean(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False) -> (Tensor var,
-                                                                               Tensor mean)
+var_mean(Tensor x, int[] dim=[], int? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)
 var_mean(Tensor x, bool unbiased) -> (Tensor var, Tensor mean)}]> {
   let summary = "Variance and mean over dims";
   let description = [{

@@ -60,8 +60,7 @@ def DL_UnfoldOp : DL_DecomposedOp<"unfold",
 }
 
 def DL_FoldOp : DL_DecomposedOp<"fold", [{fold(Tensor x, SymInt[] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1)
-col2im(Tensor x, SymInt[] output_size, int[] kernel_size, int[] dilation, int[] padding,
-       int[] stride)}]> {
+col2im(Tensor x, SymInt[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride)}]> {
   let batchedRank = 3;
   let summary = "Patches laid over one another and added";
   let description = [{

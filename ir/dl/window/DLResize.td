@@ -6,8 +6,7 @@
 include "ir/dl/base/DLBase.td"
 
 def DL_InterpolateOp : DL_LoopOp<"interpolate", [{interpolate(Tensor x, SymInt[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None)
-upsample(Tensor x, SymInt[]? size=None, float[]? scale_factor=None, str mode='nearest',
-         bool? align_corners=None)}],
+upsample(Tensor x, SymInt[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None)}],
     ["emitResult", "emitCoordinate"]> {
   let precision = "follow";
   let summary = "The dims after [N, C] brought to another size";

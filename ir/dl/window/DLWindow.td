@@ -114,8 +114,7 @@ class DL_MaxPoolWithIndicesOp<string mnemonic, int rank, string torchSchema, str
   let results = (outs DL_NumberTensor:$values, RankedTensorOf<[I64]>:$indices);
 }
 def DL_MaxPool1dWithIndicesOp : DL_MaxPoolWithIndicesOp<"max_pool1d_with_indices", 3, [{max_pool1d_with_indices(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor values, Tensor indices)
-max_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1,
-           bool ceil_mode=False, True return_indices) -> (Tensor values, Tensor indices)}],
+max_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False, True return_indices) -> (Tensor values, Tensor indices)}],
     "{1}", "{0}"> {
   let summary = "Largest value of each window of a line, and its position";
   let description = [{
@@ -128,8 +127,7 @@ max_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, 
   }];
 }
 def DL_MaxPool2dWithIndicesOp : DL_MaxPoolWithIndicesOp<"max_pool2d_with_indices", 4, [{max_pool2d_with_indices(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor values, Tensor indices)
-max_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1,
-           bool ceil_mode=False, True return_indices) -> (Tensor values, Tensor indices)}],
+max_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, True return_indices) -> (Tensor values, Tensor indices)}],
     "{1, 1}", "{0, 0}"> {
   let summary = "Largest value of each window, and its position";
   let description = [{

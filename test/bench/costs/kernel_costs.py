@@ -50,7 +50,7 @@ def estimated(row, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("file")
     parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()

@@ -80,7 +80,7 @@ def plans_as_measured(text, flags, measured):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()

@@ -75,7 +75,7 @@ def number(value):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()

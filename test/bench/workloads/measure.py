@@ -347,7 +347,7 @@ def line(entry):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0],
                                      epilog="See the head of this file.")
     parser.add_argument("--output", default=".", metavar="FOLDER")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
