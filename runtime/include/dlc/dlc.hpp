@@ -6,9 +6,8 @@
 //   std::vector<float> image(64), probs(10);
 //   context.run({dlc::Tensor({1, 1, 8, 8}, image)}, {dlc::Tensor({1, 10}, probs)});
 //
-// This header is all there is: a program that includes it links libdlc_runtime and nothing else.
-// Objects own what they have made and can be moved; what fails throws dlc::Error. The words are
-// those of dlc/runtime.h, which says the rest.
+// Header only: link libdlc_runtime and nothing else. Objects own their handles and are movable;
+// failures throw dlc::Error. dlc/runtime.h documents each call.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_HPP
 #define DLC_HPP
@@ -27,7 +26,7 @@
 
 namespace dlc {
 
-/// A call that failed: the sentence in what(), and the status.
+/// A failed call: what() describes the error, and status tells its kind.
 class Error : public std::runtime_error {
 public:
   Error(dlc_status status, const std::string &sentence)
@@ -38,7 +37,7 @@ private:
   dlc_status code;
 };
 
-/// Throws where `status` is a failure; for calls of the C API.
+/// Throws if `status`, the result of a call of the C API, is a failure.
 inline void check(dlc_status status) {
   if (status != DLC_OK)
     throw Error(status, dlc_last_error());
@@ -46,12 +45,11 @@ inline void check(dlc_status status) {
 
 using Shape = std::vector<int64_t>;
 
-/// Elements that lie one after another and belong to somebody else: what std::span is from C++20
-/// on.
+/// A contiguous sequence of elements owned by someone else, as std::span is in C++20.
 template <class T> class Span {
 public:
   constexpr Span(T *data, size_t size) noexcept : first(data), count(size) {}
-  /// Over anything with data() and size(): std::vector, std::array, std::span.
+  /// From any container with data() and size(): std::vector, std::array, std::span.
   template <class List, class = std::enable_if_t<
                             std::is_convertible_v<decltype(std::declval<List &>().data()), T *>>>
   constexpr Span(List &list) noexcept : Span(list.data(), list.size()) {}
@@ -105,13 +103,11 @@ template <> struct DType<bool> {
 };
 } // namespace detail
 
-/// The element type of a C++ type. Types without one of their own in C++ (f16, bf16, f8...) are
-/// given by name.
+/// The dtype of a C++ type. Pass dtypes that C++ has no type for (f16, bf16, f8...) explicitly.
 template <class T>
 inline constexpr dlc_dtype dtypeOf = detail::DType<std::remove_const_t<T>>::value;
 
-/// A dense row-major array that belongs to the caller: nothing is copied. As an input it is only
-/// read.
+/// A dense row-major array owned by the caller; nothing is copied. Inputs are only read.
 class Tensor : public dlc_tensor {
 public:
   Tensor(const Shape &shape, dlc_dtype type, const void *elements, size_t size,
@@ -132,11 +128,11 @@ public:
   template <class T>
   Tensor(const Shape &shape, Span<T> elements, dlc_memory_kind kind = DLC_MEMORY_HOST)
       : Tensor(shape, dtypeOf<T>, elements.data(), elements.size() * sizeof(T), kind) {}
-  /// Over anything with data() and size().
+  /// From any container with data() and size().
   template <class List, class T = std::remove_pointer_t<decltype(std::declval<List &>().data())>>
   Tensor(const Shape &shape, List &elements) : Tensor(shape, Span<T>(elements)) {}
-  /// The shape alone, for Context::bind and Context::prepare, which read no data; as an output, one
-  /// that the context keeps.
+  /// Only a shape, for Context::bind and Context::prepare, which read no data. As an output: the
+  /// context keeps the data.
   Tensor(const Shape &shape, dlc_dtype type) : Tensor(shape, type, nullptr, 0) {}
 };
 static_assert(sizeof(Tensor) == sizeof(dlc_tensor), "arrays of them go to the C API as they are");
@@ -145,13 +141,12 @@ static_assert(sizeof(Tensor) == sizeof(dlc_tensor), "arrays of them go to the C 
 struct ValueInfo {
   std::string name;
   dlc_dtype dtype = DLC_F32;
-  Shape dims;                        ///< -1 where the dim is symbolic
-  Shape minDims, maxDims;            ///< the range that a symbolic dim may take
-  std::vector<std::string> dimNames; ///< "N", "2*N"; empty where the dim is static
+  Shape dims;                        ///< -1 if the dim is symbolic
+  Shape minDims, maxDims;            ///< range of a symbolic dim
+  std::vector<std::string> dimNames; ///< "N", "2*N"; empty if the dim is static
 };
 
-/// A loaded model.bin. Many threads may share it, each with a Context of its own; those keep it
-/// alive.
+/// A loaded model.bin. Threads may share it, each with its own Context. A Context keeps it alive.
 class Model {
 public:
   explicit Model(const std::string &path, bool verifyAll = false) {
@@ -160,7 +155,7 @@ public:
     check(dlc_module_load(path.c_str(), &options, &made));
     handle.reset(made);
   }
-  /// From memory, which is copied.
+  /// Loads from memory; copies the bytes.
   explicit Model(Span<const uint8_t> bytes, bool verifyAll = false) {
     dlc_load_options options = optionsOf(verifyAll);
     dlc_module *made = nullptr;
@@ -177,7 +172,7 @@ public:
   std::vector<ValueInfo> states() const {
     return describe(dlc_module_num_states(get()), dlc_module_state);
   }
-  /// Positions that the caches among the states hold; 0 where there are none.
+  /// Capacity of the caches in positions; 0 if the model has none.
   int64_t cacheCapacity() const { return dlc_module_cache_capacity(get()); }
   dlc_dtype precision() const { return dlc_module_precision(get()); }
 
@@ -216,21 +211,20 @@ private:
   std::unique_ptr<dlc_module, Free> handle;
 };
 
-/// dlc_context_options with their size filled in.
+/// dlc_context_options with struct_size set.
 struct ContextOptions : dlc_context_options {
   ContextOptions() : dlc_context_options{} { struct_size = sizeof(dlc_context_options); }
   explicit ContextOptions(const char *deviceName) : ContextOptions() { device = deviceName; }
 };
 
-/// A run that was enqueued. The arrays belong to it until it has ended; destroying this does not
-/// wait.
+/// A queued run. It owns the arrays until it has ended. Destroying this object does not wait.
 class Run {
 public:
   explicit Run(dlc_run *run) noexcept : handle(run) {}
 
-  /// Waits for the end, and throws what the run failed with.
+  /// Waits for the run; throws if it failed.
   void wait() { check(dlc_run_wait(get(), -1)); }
-  /// Waits at most so long; whether the run has ended.
+  /// Waits for at most this time; returns whether the run has ended.
   bool waitFor(std::chrono::milliseconds limit) {
     dlc_status status = dlc_run_wait(get(), static_cast<int>(limit.count()));
     if (status == DLC_PENDING)
@@ -239,7 +233,7 @@ public:
     return true;
   }
   bool hasEnded() { return waitFor(std::chrono::milliseconds(0)); }
-  /// Of a run that has ended.
+  /// Dims of an output, after the run has ended.
   Shape outputShape(size_t index) {
     int rank = 0;
     int64_t dims[DLC_MAX_RANK];
@@ -256,10 +250,10 @@ private:
   std::unique_ptr<dlc_run, Free> handle;
 };
 
-/// A model on a device, for one thread at a time.
+/// A model on a device, to be used by one thread at a time.
 class Context {
 public:
-  /// On the device "auto": a GPU where one is usable, else the CPU.
+  /// Uses the device "auto": a GPU if one is usable, else the CPU.
   explicit Context(const Model &model, const ContextOptions &options = ContextOptions()) {
     dlc_context *made = nullptr;
     check(dlc_context_create(model.get(), &options, &made));
@@ -270,7 +264,7 @@ public:
   void bind(const std::vector<Tensor> &inputs) {
     check(dlc_context_bind(get(), inputs.data(), inputs.size()));
   }
-  /// Dims are -1 after a bind where only the run tells them.
+  /// After a bind, dims that only a run can tell are -1.
   Shape outputShape(size_t index) const {
     int rank = 0;
     int64_t dims[DLC_MAX_RANK];
@@ -280,23 +274,22 @@ public:
   void run(const std::vector<Tensor> &inputs, std::vector<Tensor> outputs) {
     check(dlc_context_run(get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   }
-  /// The output that the last run left to the context, for which `run` was given a Tensor of its
-  /// dtype with a null pointer and 0 bytes, as `Tensor({}, dtype)`. Valid until the next bind or
-  /// run.
+  /// An output that the last run left to the context, because `run` got a Tensor of its dtype with
+  /// a null pointer and 0 bytes, `Tensor({}, dtype)`. Valid until the next bind or run.
   Span<const uint8_t> outputData(size_t index) const {
     const void *data = nullptr;
     size_t bytes = 0;
     check(dlc_context_output_data(get(), index, &data, &bytes));
     return Span<const uint8_t>(static_cast<const uint8_t *>(data), bytes);
   }
-  /// Dims of what a state holds.
+  /// Dims of the contents of a state.
   Shape stateShape(size_t index) const {
     int rank = 0;
     int64_t dims[DLC_MAX_RANK];
     check(dlc_context_state_dims(get(), index, &rank, dims));
     return Shape(dims, dims + rank);
   }
-  /// Copies what a state holds into host memory, dense and row-major.
+  /// Copies the contents of a state to host memory, dense and row-major.
   void readState(size_t index, void *data, size_t bytes) {
     check(dlc_context_read_state(get(), index, data, bytes));
   }
@@ -305,16 +298,16 @@ public:
     check(dlc_context_write_state(get(), index, dims.data(), static_cast<int>(dims.size()), data,
                                   bytes));
   }
-  /// Restarts the random numbers at `seed` for the next run.
+  /// Seeds the random numbers of the next run.
   void seed(int64_t seed) { check(dlc_context_seed(get(), seed)); }
   void resetStates() { check(dlc_context_reset_states(get())); }
-  /// Positions of the caches that runs have taken since the last reset.
+  /// Positions in use in the caches since the last reset.
   int64_t cacheLength() const { return dlc_context_cache_length(get()); }
 
   void prepare(const std::vector<Tensor> &inputs) {
     check(dlc_context_prepare(get(), inputs.data(), inputs.size()));
   }
-  /// `stream`: a CUstream (cudaStream_t); null: the context's.
+  /// `stream` is a CUstream (cudaStream_t); null for the context's own.
   [[nodiscard]] Run enqueue(const std::vector<Tensor> &inputs, std::vector<Tensor> outputs,
                             void *stream = nullptr) {
     dlc_enqueue_options options{};
