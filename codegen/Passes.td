@@ -22,7 +22,7 @@ def SelectSchedulesCpuPass : Pass<"dl-select-schedules-cpu", "::mlir::ModuleOp">
 }
 
 def BuildKernelsCpuPass : Pass<"dl-build-kernels-cpu", "::mlir::ModuleOp"> {
-  let summary = "Makes CPU kernel IR of every dlx.kernel";
+  let summary = "Generate CPU kernel IR for every dlx.kernel";
   let description = [{
     Runs on `module @cpu` after dl-select-schedules-cpu. Adds one nested module for each instruction
     set (@avx2, @avx512) with a func.func on flat buffers for each kernel, by its plan, and records

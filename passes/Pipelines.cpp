@@ -90,7 +90,7 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createFoldScales());
   // Once more: a raised op reads a view once that its parts read several times.
   manager.addPass(createMoveViews());
-  // What was made reads through the views that lay round it.
+  // Once more: raised ops now read through the views around them.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   // Marks, of ops as they stay.

@@ -57,8 +57,8 @@ public:
   bool isBelow(mlir::AffineExpr expr, mlir::AffineExpr bound) const;
   /// Values that `expr` takes over all loops and symbol ranges; nullopt where unbounded.
   std::optional<dl::Range> range(mlir::AffineExpr expr) const;
-  /// What to choose tiles for: the constant that `expr`, without loops, is, or its value at the
-  /// usual sizes of the symbols.
+  /// Returns the size to choose tiles for: `expr` if it is constant, else its value at the symbols'
+  /// usual sizes. `expr` must not contain loop variables.
   std::optional<int64_t> usual(mlir::AffineExpr expr) const {
     return dl::usualOf(expr, symbolRanges);
   }

@@ -23,7 +23,7 @@ struct JoinedMap {
   mlir::Value result() const { return dl::CatOp(cat).getY(); }
 };
 
-/// Those of `kernel`, in the order of its body.
+/// Returns the joined maps of `kernel` in body order.
 llvm::SmallVector<JoinedMap> joinedMapsOf(dlx::KernelOp kernel);
 
 } // namespace dlc::codegen

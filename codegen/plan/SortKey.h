@@ -13,8 +13,8 @@ namespace dlc::codegen {
 
 /// The op that is the whole of a kernel of kind "lines".
 LineOpInterface lineOpOf(dlx::KernelOp kernel);
-/// Which input of the kernel operand `operand` of its line op is: a tensor that is several operands
-/// is one input.
+/// Returns the kernel input for operand `operand` of the line op. Operands that are one tensor
+/// share an input.
 unsigned inputOf(LineOpInterface op, unsigned operand);
 /// The indices at which an operand that is repeated along its dims of 1 has what the op's line has
 /// at `indices`.

@@ -353,7 +353,7 @@ public:
   /// Nothing where the node does not have it.
   const Attribute *attribute(llvm::StringRef name);
   llvm::ArrayRef<llvm::StringRef> stringList(llvm::StringRef name);
-  /// What is left unread by the time a node is done would be ignored: it is refused.
+  /// Refuses the node if it has an attribute that no rule has read; ignoring it could be wrong.
   bool allAttributesRead();
   /// What ops up to opset 6 say that later ones leave unsaid: where the dims of a second operand
   /// stand among those of the first, and that the model is not being trained.

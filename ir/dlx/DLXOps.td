@@ -296,8 +296,9 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments,
                                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel";
   let description = [{
-    Reads its inputs, writes all of its outputs, a kernel with a `part` that part of its output; no
-    output overlaps an input, but that of a kernel `in_place` the one that it updates. `edges` and
+    Reads its inputs and writes all of its outputs; a kernel with a `part` writes only that part of
+    its output. Outputs do not overlap inputs, except that an `in_place` kernel updates one of its
+    inputs. `edges` and
     `copied` are those of the dl.fusion that it was. `chain` is a kernel that takes the place of
     this launch and of some after it, where the GPU allows.
     ```mlir

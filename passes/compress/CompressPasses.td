@@ -185,7 +185,7 @@ def : MovesResults<"quantize-products", "inf",
     "what lies outside the range that calibration saw is cut off, however far it lies outside">;
 
 def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
-  let summary = "Store the weights of matrix products and look-ups in 4 or 8 bits, and let what reads them compute their numbers";
+  let summary = "Store matmul and embedding weights in 4 or 8 bits, dequantized by the kernels that read them";
   let description = [{
     A weight of f32 that matrix products have as second operand, or of which look-ups take rows,
     becomes integers and scales, and the numbers that these stand for are plain arithmetic, (code -

@@ -56,9 +56,10 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
 def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
   let summary = "Make one product of several with the same first factor";
   let description = [{
-    Products with weights (dl.linear, dl.matmul, a bias added) that read one tensor become one with
-    the weights side by side, where each is read by an attention or another op that reads a slice of
-    the result as well: queries, keys and values. The weights are put together at load. An
+    Merges products of one tensor with several weights (dl.linear, dl.matmul, with a bias added), as
+    for queries, keys and values, into one product with the concatenated weight. Each result must be
+    read by an attention or another op that can read a slice instead. The weights are concatenated
+    at load. An
     elementwise reader would be part of the product's kernel: such products stay apart. Example:
     test/passes/fuse/merge-products.mlir.
     ```mlir
@@ -116,9 +117,9 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     is a kernel, in place of one for each. In place it remains as an op outside fusions. Vertical
     fusion decides on it; what reads it, and what computes its tensors, joins nothing across it.
 
-    What a map computes for several readers, all of which can compute it, is computed by each of
-    them where that is estimated to be faster than to store it: its kernel is gone, and what it
-    writes and they read.
+    Recomputation: each reader of a map computes the map itself if all of them can and the estimate
+    says that this is faster than storing the result. It saves the map's kernel and the traffic of
+    its result.
 
     Where groups are joined, no path may lead from one of the two to the other through a third
     kernel, and values between the two are rounded to their dtype no more. Fusions come in an

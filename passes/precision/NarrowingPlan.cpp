@@ -40,7 +40,7 @@ private:
 
 } // namespace
 
-/// That of all operands together; of an op that has none of these its own layer.
+/// Returns the union of the operands' conditions, or the op's own layer if they have none.
 Planner::Condition Planner::conditionOf(Operation &op) {
   std::set<unsigned> layers;
   for (Value operand : op.getOperands())

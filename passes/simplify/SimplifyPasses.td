@@ -35,18 +35,17 @@ def : MovesResults<"fold-batch-norm", "1e-4",
 def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
   let summary = "Move scales and shifts of channels into the weights of the product before or after them";
   let description = [{
-    A batch norm of known statistics that no product has taken in becomes x*s + t, with s = weight /
-    sqrt(running_var + eps) and t = bias - running_mean*s computed once at load, in f32 whatever the
-    precision of the model is. Then products with and sums of one number for each channel, which
-    depend on weights alone, become part of a convolution, linear layer or matrix product: of the
-    one before them, whose weight and bias they scale and shift, or of the one after them, which
-    sums over these channels. A shift before a convolution needs one without padding, which would be
-    shifted too. A number stays, and so does what the kernel of the op before computes on the way:
-    they cost nothing. Fires where nothing else reads what lies between, nor the weight, and the
-    annotations are equal. Scales of which a number is known to be beyond 2^-20 to 2^20, or 0, and
-    shifts beyond 2^20 stay where they are: folded ones could leave the range of f32
-    (ir/dl/structure/ScaleRange.h). The sums are taken in another order: see the bound. Example:
-    test/passes/simplify/fold-scales.mlir.
+    Rewrites a batch norm with known statistics that was not folded into a product as x*s + t, with
+    s = weight / sqrt(running_var + eps) and t = bias - running_mean*s computed once at load, in f32
+    whatever the precision of the model is. Then folds per-channel scales and shifts that depend
+    only on weights into a convolution, linear layer or matmul: into the one before, by scaling and
+    shifting its weight and bias, or into the one after, if it sums over these channels. A shift
+    before a convolution needs one without padding, which would be shifted too. A number stays, and
+    so does what the kernel of the op before computes on the way: they cost nothing. Fires where
+    nothing else reads what lies between, nor the weight, and the annotations are equal. Scales of
+    which a number is known to be beyond 2^-20 to 2^20, or 0, and shifts beyond 2^20 stay where they
+    are: folded ones could leave the range of f32 (ir/dl/structure/ScaleRange.h). The sums are taken
+    in another order: see the bound. Example: test/passes/simplify/fold-scales.mlir.
     ```mlir
     %0 = dl.conv2d %x, %w, %b : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) ->
         tensor<2x4x6x6xf32>
@@ -71,7 +70,7 @@ def : MovesResults<"fold-scales", "1e-4",
                    "weights are scaled and rounded before the sum instead of after it">;
 
 def HoistSlices : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
-  let summary = "Compute of a tensor that is read in parts alone no more than these parts";
+  let summary = "Compute only those slices of a tensor that are read";
   let description = [{
     A slice of what an elementwise op, a norm, a softmax or a product computes for it alone becomes
     this op on slices: of the class token that a vision transformer ends in, the last layers are

@@ -37,7 +37,8 @@ DLC_DEV void cluster_leave() {
                "barrier.cluster.wait.aligned;" ::
                    : "memory");
 }
-/// Where block `rank` of the cluster has what lies at `p` in this block's dynamic shared memory.
+/// Maps `p`, in this block's dynamic shared memory, to the same location in block `rank` of the
+/// cluster.
 template <class T> DLC_DEV const T *map_shared(const T *p, u32 rank) {
   u64 mapped;
   asm("mapa.u64 %0,%1,%2;" : "=l"(mapped) : "l"(p), "r"(rank));

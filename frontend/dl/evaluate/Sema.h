@@ -82,7 +82,7 @@ struct Instance {
   Scope scope;
   /// By their names in the block.
   llvm::MapVector<llvm::StringRef, LayerRef> children;
-  /// Those whose names end in a number, by what stands before it: `encoder.layer` of
+  /// Children whose names end in a number, keyed by the prefix: `encoder.layer` for
   /// `encoder.layer.0`.
   llvm::DenseMap<llvm::StringRef, std::vector<LayerRef>> groups;
   /// What the names of children begin with, up to each of their dots.

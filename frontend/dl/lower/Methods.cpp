@@ -137,7 +137,8 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
     return callFunction(name, expr, all, good, /*isMethod=*/true);
 
   if (isTorchFunction(name)) {
-    error() << "is a method of PyTorch that dlc lacks; 'dlc list ops' shows those that it has";
+    error()
+        << "is a PyTorch method that dlc does not support; 'dlc list ops' shows the supported ones";
     return poison(expr.loc);
   }
   SmallVector<StringRef> known(std::begin(kOtherMethods), std::end(kOtherMethods));

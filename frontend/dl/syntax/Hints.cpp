@@ -72,8 +72,8 @@ std::string describeLacking(StringRef name, Predicate isKnown) {
   const char *kind = isTorchFunction(bare) ? "function" : isTorchLayer(bare) ? "layer" : nullptr;
   if (!kind || isKnown(bare))
     return {};
-  return quote(name) + " is a " + kind + " of PyTorch that dlc lacks; 'dlc list " +
-         (isTorchFunction(bare) ? "ops" : "layers") + "' shows those that it has";
+  return "dlc does not support PyTorch's " + std::string(kind) + " " + quote(name) +
+         "; 'dlc list " + (isTorchFunction(bare) ? "ops" : "layers") + "' shows the supported ones";
 }
 
 std::string hintForValue(StringRef name) {

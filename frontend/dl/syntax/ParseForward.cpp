@@ -27,9 +27,10 @@ bool Parser::parseType(TypeSpec &type, bool mayBeOpen) {
       return true;
     }
     if (at(Token::question)) {
-      diagnostics.error(token.getLoc()) << "only an output of the model may leave a size to the "
-                                           "data by '?'; write a number, or a "
-                                           "declared dim where it varies, as in 'dim N = 1..64'";
+      diagnostics.error(token.getLoc())
+          << "'?' is allowed only in the type of a model output; write a "
+             "number, or a dim if the size varies, as in 'dim N = "
+             "1..64'";
       return false;
     }
     type.dims.push_back(parseExpr());

@@ -52,7 +52,7 @@ bool Parser::consumeIf(Token::Kind kind) {
 }
 
 void Parser::unexpected(const Twine &what, SMLoc open) {
-  // Of an error token the lexer has said what there is to say.
+  // The lexer has already reported an error token.
   if (at(Token::error))
     return;
   bool atLineEnd = token.isFirstOnLine() && !at(Token::endOfFile);

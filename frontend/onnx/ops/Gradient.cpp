@@ -95,7 +95,7 @@ bool Gradient::collect() {
   return node.countDerived(ops.size(), node.callCount());
 }
 
-/// Of what depends on values that are given, a copy over these.
+/// Clones the ops that depend on given values, so that the clones read these values.
 mlir::Value Gradient::substituted(mlir::Value y) {
   for (Operation *&op : ops) {
     bool isOther = llvm::any_of(op->getOperands(),

@@ -164,7 +164,7 @@ static bool buildDynamicQuantize(NodeImport &node) {
 
 //===- Products -------------------------------------------------------------------------------===//
 
-/// Of the left factor of a product: a number, or one for each row.
+/// Returns a scale or zero point of a product's left operand: a scalar, or one per row.
 static Item ofRows(NodeImport &node, size_t input) {
   dl::Dims dims = node.dims(input);
   if (dims.size() != 1 || dl::isConstant(dims[0], 1))

@@ -29,7 +29,7 @@ class DL_CountedOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemon
 
 def DL_NonzeroOp : DL_CountedOp<"nonzero",
                                 "nonzero(Tensor x, False as_tuple=False)\nargwhere(Tensor x)"> {
-  let summary = "Where the elements stand that are not zero, a row of indices for each";
+  let summary = "Indices of the nonzero elements, one row each";
   let counted = "y:0";
   let description = [{
     In row-major order; NaN is not zero. As many rows as x has elements, zeros behind the real ones,
@@ -90,7 +90,7 @@ unique_all(Tensor x, bool sorted=True, int? dim=None) -> (Tensor values, Tensor 
 def DL_NonMaxSuppressionOp : DL_DecomposedOp<"non_max_suppression",
     "non_max_suppression(Tensor boxes, Tensor scores, Tensor? iou_threshold=None, Tensor? score_threshold=None, Tensor? limit=None, int? most=None, bool center_point_box=False)",
     [AttrSizedOperandSegments]> {
-  let summary = "Of boxes that overlap, those of the best scores, for each image and class";
+  let summary = "Non-maximum suppression per image and class";
   let counted = "y:0";
   let description = [{
     boxes is [images, n, 4], scores [images, classes, n]. Of each image and class the box of the

@@ -32,7 +32,7 @@ class DL_LookUpOp<string mnemonic, string torchSchema>
 }
 
 def DL_GatherOp : DL_LookUpOp<"gather", "gather(Tensor x, int dim, Tensor index)"> {
-  let summary = "At each position of index, the element of x whose place along dim it names";
+  let summary = "Elements of x at the positions in `index` along `dim`";
   let description = [{
     x and index have equal rank; index is nowhere larger than x but along `dim`. PyTorch:
     `torch.gather`.

@@ -57,7 +57,7 @@ def DL_RunningSumOp : DL_LineOp<"running_sum"> {
 }
 
 def DL_OrderOp : DL_LineOp<"order"> {
-  let summary = "Where along a dim the elements stand that come first in order";
+  let summary = "Positions of the first `count` elements along a dim in sorted order";
   let description = [{
     The first `count` of them: the smallest (with `descending`, the largest), equal ones in the
     order of their places. NaN is larger than any number and equal to itself; -0 equals +0. 0 where

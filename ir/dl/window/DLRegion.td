@@ -120,7 +120,7 @@ def DL_DeformConv2dOp : DL_DecomposedOp<"deform_conv2d",
 //===- Filters between resolutions ------------------------------------------------------------===//
 
 def DL_ResampleOp : DL_LoopOp<"resample", "", ["emitTerm", "emitResult"]> {
-  let summary = "Zeros put between the elements of images, a filter, and each so-manieth element of that";
+  let summary = "Upsample with zeros, filter, and downsample";
   let description = [{
     As `dl.upfirdn2d` of a filter [FH, FW]; up and down are [x, y], padding [left, right, top,
     bottom].

@@ -27,11 +27,10 @@ struct ChannelReader {
   double kept() const;
 };
 
-/// An order of the channels: place i of all readers is for the columns that channel order[i] has
-/// now. Two channels change places, again and again, where that raises the sum over all readers of
-/// kept(), each as a part of all that the reader holds. It ends where no such pair is left, or
-/// after `budget` looks at a row of four numbers, which bounds the time; the same numbers give the
-/// same order. The columns of `readers` are in that order afterwards.
+/// Returns a channel order: position i of all readers gets the columns of channel order[i]. Swaps
+/// two channels as long as that raises the sum over readers of kept(), relative to each reader's
+/// total. Stops when no swap helps, or after `budget` evaluations of a row of four. Deterministic.
+/// The columns of `readers` are in that order afterwards.
 std::vector<size_t> orderChannels(std::vector<ChannelReader> &readers, size_t channels,
                                   int64_t budget);
 

@@ -103,7 +103,7 @@ static std::string_view nameOfState(const Module &module, size_t index) {
   return module.table().states()->Get(static_cast<uint32_t>(index))->name()->string_view();
 }
 
-/// What a state holds is not thrown away because an input has another batch.
+/// Refuses inputs whose shapes would resize a state that holds data.
 Status Context::checkStates(const Binding &binding) const {
   for (size_t i = 0; i < heldStates.size(); ++i)
     if (heldStates[i] != binding.states[i])
@@ -458,8 +458,8 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     handle = std::move(run);
   } else {
     if (shapes->binding.outputs.size() != outputs.size())
-      return Status(DLC_UNSUPPORTED, "the data say how large an output is, which a GPU tells only "
-                                     "after the run: use dlc_context_run");
+      return Status(DLC_UNSUPPORTED, "an output has a data-dependent size, which on a GPU is known "
+                                     "only after the run: use dlc_context_run");
     if (isHalfWritten)
       return halfWritten();
     placed = nullptr;

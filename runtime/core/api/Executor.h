@@ -57,8 +57,8 @@ public:
 
   /// Makes the bound shapes ready for enqueue().
   virtual Status prepare() { return {}; }
-  /// Whether the device itself keeps runs in line: enqueue() and synchronize() are for these alone.
-  /// Other devices compute one run at a time, on the thread that calls run().
+  /// Returns true if the device queues runs itself. Only such devices implement enqueue() and
+  /// synchronize(); others compute one run at a time on the thread that calls run().
   virtual bool keepsLine() const { return false; }
   /// Binds prepared shapes and puts a run in line after those before it, in `stream` (null: the
   /// context's). `wanted`: the handle is not null. DLC_NOT_PREPARED and DLC_USAGE before anything

@@ -38,8 +38,8 @@ struct Architecture {
   bool operator==(const Architecture &) const = default;
 };
 
-/// Of code for `a` and for `b`, both of which run on a device, which serves it better: closer to
-/// the device, then more specific.
+/// Returns true if a device that can run code for `a` and for `b` should run `a`: the architecture
+/// closer to the device wins, then the more specific one.
 bool servesBetter(const Architecture &a, const Architecture &b);
 
 /// "sm_80, sm_86, sm_90, sm_90a": what a compiler that lists `numbers` takes, of what dlc supports.

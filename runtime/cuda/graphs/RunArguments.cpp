@@ -49,8 +49,7 @@ Status RunArguments::check(const Place &place) {
     return refuse(place, "its pointer is not to GPU memory; for memory of the host leave "
                          "dlc_tensor.memory at DLC_MEMORY_HOST");
   DLC_TRY(device.check(result, "ask about a pointer"));
-  // What the driver does not know of a kind of memory (pools, mapped memory) is not held against
-  // it.
+  // The driver cannot report every attribute of pools and mapped memory; skip what it cannot.
   bool isKnown = true;
   auto ask = [&](void *value, PointerAttribute attribute) {
     Result answer = driver.pointerGetAttribute(value, attribute, pointer);

@@ -32,9 +32,9 @@ def _uniform(seed: int, step: int) -> float:
 
 def _candidates(np: Any, logits: Any, temperature: float, top_k: int,
                 top_p: float) -> tuple[Any, Any]:
-    """The tokens that are drawn among, from the likeliest on, and sums of their probabilities up to
-    each, times one number. They are those that the processors of transformers leave: top_k keeps
-    what is as likely as the last of them, top_p counts among what top_k leaves."""
+    """Returns the candidate tokens, most likely first, and their cumulative probabilities
+    (unnormalised). The set is the one that transformers keeps: top_k includes ties with its last
+    token, top_p applies after top_k."""
     logits = np.asarray(logits, np.float64)
     order = np.argsort(-logits, kind="stable")
     if 0 < top_k < len(order):

@@ -93,7 +93,7 @@ for option in "--max-error", "--batch":
 expect("a metric", dlc(*compare("--metric", "psnr")).returncode, 2)
 run = dlc(*compare("--device-b", "tpu"))
 expect("a device",
-       (run.returncode, "'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu"
+       (run.returncode, "unknown device 'tpu'; expected auto, cpu, cuda, cuda:N or cuda-emu"
         in run.stderr), (2, True))
 refused("an output", 2, "the model has no output 'prob'; did you mean 'probs'? It has: probs",
         *compare("--output", "prob"))

@@ -170,7 +170,7 @@ says("a precision by PyTorch's name", 2, [
 says("one target twice", 2, ["error: --target names 'cpu' twice; name each target once"],
      "compile", TINY, "--target", "cpu,cpu")
 says("no device", 2,
-     ["error: --device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu; 'dlc run --help' "
+     ["error: --device: unknown device 'tpu'; expected auto, cpu, cuda, cuda:N or cuda-emu; 'dlc run --help' "
                       "explains it"], "run", "tiny.bin", "--device", "tpu")
 says("validation of kernels", 1, [
     "outlined.mlir:1:1: error: --validate-passes needs the model as one function; start before the "

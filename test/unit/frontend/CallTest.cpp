@@ -261,15 +261,15 @@ TEST_F(Calls, tensorsOfNumbers) {
 TEST_F(Calls, namesThatOnlyPyTorchHas) {
   EXPECT_EQ(
       body("y = F.ctc_loss(x)", "f32[N]"),
-      "5:5: error: 'F.ctc_loss' is a function of PyTorch that dlc lacks; 'dlc list ops' shows "
-      "those that it has\n");
+      "5:5: error: dlc does not support PyTorch's function 'F.ctc_loss'; 'dlc list ops' shows the "
+      "supported ones\n");
   EXPECT_EQ(
       body("y = torch.linalg.svd(x)", "f32[N]"),
-      "5:5: error: 'torch.linalg.svd' is a function of PyTorch that dlc lacks; 'dlc list ops' "
-      "shows those that it has\n");
+      "5:5: error: dlc does not support PyTorch's function 'torch.linalg.svd'; 'dlc list ops' "
+      "shows the supported ones\n");
   EXPECT_EQ(body("y = x.erfinv()", "f32[N]"),
-            "5:5: error: 'x.erfinv' is a method of PyTorch that dlc lacks; 'dlc list ops' shows "
-            "those that it has\n");
+            "5:5: error: 'x.erfinv' is a PyTorch method that dlc does not support; 'dlc list ops' "
+            "shows the supported ones\n");
 }
 
 TEST_F(Calls, aListRepeats) {

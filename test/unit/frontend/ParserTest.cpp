@@ -473,9 +473,10 @@ TEST(Parser, saysWhatItExpectsInStatements) {
             "got the end of the file\n2:9: note: to match this {\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny += x\n}\n}"),
             "4:3: error: there is no '+='; write 'y = y + ...'\n");
-  EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[?]) -> (y: f32[]) {\ny = x\n}\n}"),
-            "3:16: error: only an output of the model may leave a size to the data by '?'; write a "
-            "number, or a declared dim where it varies, as in 'dim N = 1..64'\n");
+  EXPECT_EQ(
+      errors("dl 1\nmodel M {\nforward(x: f32[?]) -> (y: f32[]) {\ny = x\n}\n}"),
+      "3:16: error: '?' is allowed only in the type of a model output; write a number, or a dim "
+      "if the size varies, as in 'dim N = 1..64'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny[:, 0] = x\n}\n}"),
             "4:2: error: a part of a tensor cannot be assigned to; write 'y = update_slice(y, dim, "
             "start, part)'\n");

@@ -160,7 +160,7 @@ TEST_F(CountedCuda, AreNotEnqueued) {
   ASSERT_EQ(dlc_context_prepare(context.get(), &in, 1), DLC_OK) << dlc_last_error();
   enqueue(context.get(), in, out, DLC_UNSUPPORTED);
   EXPECT_STREQ(dlc_last_error(),
-               "the data say how large an output is, which a GPU tells only after "
+               "an output has a data-dependent size, which on a GPU is known only after "
                "the run: use dlc_context_run");
 }
 #endif

@@ -14,7 +14,7 @@ std::string checkDevice(const std::string &name) {
                name.find_first_not_of("0123456789", 5) == std::string::npos;
   return isGpu || name == "auto" || name == "cpu" || name == "cuda" || name == "cuda-emu"
              ? std::string()
-             : "'" + name + "' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu";
+             : "unknown device '" + name + "'; expected auto, cpu, cuda, cuda:N or cuda-emu";
 }
 
 void DeviceOptions::declare(CLI::App &command) {

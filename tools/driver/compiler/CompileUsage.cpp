@@ -44,9 +44,10 @@ static int checkForcedPlans(const CompileOptions &options, Phase first, Phase la
   if (options.forcePlan.empty() && options.plans.empty())
     return kOk;
   if (first >= Phase::schedule || last < Phase::schedule)
-    return fail(kUsage, std::string(options.forcePlan.empty() ? "--plans" : "--force-plan") +
-                            " acts in phase 'schedule'; it needs a --compile-from before it and a "
-                            "--compile-to that is not");
+    return fail(kUsage,
+                std::string(options.forcePlan.empty() ? "--plans" : "--force-plan") +
+                    " takes effect in phase 'schedule': start before it (--compile-from) and "
+                    "do not stop before it (--compile-to)");
   return kOk;
 }
 
@@ -62,13 +63,11 @@ static int checkPrecision(const CompileOptions &options, Phase first) {
                             options.compileFrom);
   if (!isMixed(options.precision)) {
     if (options.maxError)
-      return fail(kUsage, "--max-error is a bound for --precision mixed; expected that");
+      return fail(kUsage, "--max-error needs --precision mixed or mixed-bf16");
     if (options.errorMetric != "rel")
-      return fail(kUsage, "--error-metric says what the bound of --precision mixed is about; "
-                          "expected that");
+      return fail(kUsage, "--error-metric needs --precision mixed or mixed-bf16");
     if (options.bestEffort)
-      return fail(kUsage, "--best-effort is for a bound of --precision mixed that does not hold; "
-                          "expected that");
+      return fail(kUsage, "--best-effort needs --precision mixed or mixed-bf16");
     return kOk;
   }
   if (!options.maxError)
@@ -135,17 +134,13 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
       return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
                           "of these");
     if (options.noRefit)
-      return fail(kUsage, "--no-refit leaves out the weights that --quantize int8 and dynamic make "
-                          "integers from; expected one of these with it");
+      return fail(kUsage, "--no-refit needs --quantize int8 or dynamic");
     if (!options.quantizeWhere.empty())
-      return fail(kUsage,
-                  "--quantize-where says which layers --quantize takes; expected that with it");
+      return fail(kUsage, "--quantize-where needs --quantize");
     return kOk;
   }
   if (!options.quantizeWhere.empty() && options.quantize == "dynamic")
-    return fail(kUsage,
-                "--quantize-where has estimates for int8, fp8, w8 and w4 alone; expected one "
-                "of these with it");
+    return fail(kUsage, "--quantize-where needs --quantize int8, fp8, w8 or w4");
   if ((options.quantize == "int8" || options.quantize == "fp8") && options.calibration.data.empty())
     return fail(kUsage, "--quantize " + options.quantize +
                             " needs to see what the model reads; add --calib FILE.npz, an array by "

@@ -70,8 +70,8 @@ static void showKernels(void *, size_t done, size_t total) {
   (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// What "auto" took, and what else one may wish to know. Not for a reader who is no person, but
-/// where a GPU stands idle.
+/// Prints the device that "auto" chose, and the runtime's remarks. If stderr is not a terminal,
+/// "auto" prints only when a GPU is left idle.
 void Session::tellDevice(const DeviceOptions &options) {
   std::string remarks = dlc_context_remarks(context);
   bool isAuto = options.device == "auto", isPerson = isatty(STDERR_FILENO);

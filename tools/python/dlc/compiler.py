@@ -55,8 +55,8 @@ def find_tool() -> str:
 
 
 def run_tool(arguments: Sequence[str], rename: Mapping[str, str] | None = None) -> None:
-    """Runs dlc. What it says is raised, or given as a warning where it went well; `rename` replaces
-    paths in it."""
+    """Runs dlc. Raises its messages as an error, or issues them as a warning if it succeeds.
+    `rename` replaces paths in the messages."""
     command = [find_tool(), *arguments]
     try:
         run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -293,14 +293,14 @@ def compile(
                  fast for
     weights      safetensors or npz files instead of those that a .dl names, or arrays by name
     const_inputs arrays that take the place of inputs of an ONNX model which must be known: a shape,
-    axes
+                 axes
     states       {input: output} of an ONNX model: the input stays in it from run to run, and the
                  output is its next value
 
     model, precision, max_error, error_metric, io, keep_f32, quantize, group, calib, calib_method,
-    calib_batch, report, plans and dump_dir are those of `dlc compile --help`; calib may be arrays
-    by name. The other options are those of dlc.load. Raises dlc.CompileError with all that is wrong
-    with the model; what is only remarkable is a dlc.CompileWarning."""
+    calib_batch, report, plans and dump_dir are documented in `dlc compile --help`; calib may also
+    be a dict of arrays. Other options are passed to dlc.load. Raises dlc.CompileError with all
+    errors of the model; warnings are issued as dlc.CompileWarning."""
     options = {
         name: value for name, value in locals().items()
         if name not in ("source", "output", "target", "device", "dynamo", "load_options")

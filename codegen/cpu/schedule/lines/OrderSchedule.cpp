@@ -154,7 +154,8 @@ Value OrderSchedule::firstDigit(Value key) {
   return arith::IndexCastUIOp::create(k.builder, k.loc, k.builder.getIndexType(), digit);
 }
 
-/// Of `count` keys, the last first digit before which there are fewer than `needed` elements.
+/// Returns the smallest first digit d such that at least `needed` of the `count` keys have a first
+/// digit of at most d, or the largest digit if there is none.
 Value OrderSchedule::lastDigit(Value count, Value needed, llvm::function_ref<Value(Value)> key) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;

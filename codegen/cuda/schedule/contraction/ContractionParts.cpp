@@ -53,8 +53,8 @@ public:
   SmallVector<std::pair<std::optional<ShapePart>, SparseWgmmaTile>> sparseWgmmaParts();
 
 private:
-  /// Those of `tiles` that are faster than the tiles of `unit`, which take `times` as long as they
-  /// are estimated to, with the parts of the shapes where they are.
+  /// Returns the `tiles` that beat the best tile of `unit`, each with the range of shapes in which
+  /// it does. The estimate for `unit` is multiplied by `times`.
   template <class Tile>
   SmallVector<std::pair<std::optional<ShapePart>, Tile>>
   partsOnHopper(ArrayRef<Tile> tiles, double times, const std::optional<ShapePart> &fewRows) const;

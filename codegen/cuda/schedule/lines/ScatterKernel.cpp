@@ -123,7 +123,7 @@ void ScatterSchedule::inThread() {
 
 //===- A block for each line ------------------------------------------------------------------===//
 
-/// Where the run of keys that equal `key` ends which begins at `rank`.
+/// Returns the end of the run of keys equal to `key` that begins at `rank`.
 Value ScatterSchedule::runEnd(const TileSort &sort, Value rank, Value key, Value held) {
   return k.loop(
       "step", k.index(0), k.index(llvm::Log2_64(sort.tile)), 1, {k.add(rank, k.index(1)), held},
