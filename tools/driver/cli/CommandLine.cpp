@@ -7,6 +7,7 @@
 #include "runtime/include/dlc/runtime.h"
 #include "tools/driver/base/ExitCode.h"
 #include "tools/driver/base/Output.h"
+#include "tools/driver/cli/OptionHelp.h"
 
 #include <CLI/CLI.hpp>
 
@@ -42,18 +43,20 @@ failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal er
 
 void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
                          std::vector<std::string> &states) {
-  command
-      .add_option("--const-input", constInputs,
-                  "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
-                  "take the place of; may be repeated")
-      ->allow_extra_args(false);
-  command
-      .add_option("--state", states,
-                  "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
-                  "state, and the output that is its next value, as in h0=hn or "
-                  "'past.*=present.*'; one that grows by what a run adds becomes a cache, whose "
-                  "size may be told: 'past.*=present.*[1024]'; may be repeated")
-      ->allow_extra_args(false);
+  setHelp(
+      command.add_option("--const-input", constInputs, "ONNX: fix input X to the array in FILE")
+          ->allow_extra_args(false),
+      "Input and output", "X=@FILE",
+      R"(For inputs that must be known when the model is compiled, such as shapes or
+axes. FILE is an .npy file.)");
+  setHelp(
+      command
+          .add_option("--state", states, "ONNX: keep input IN as a state; OUT is its next value")
+          ->allow_extra_args(false),
+      "Input and output", "IN=OUT",
+      R"(The input keeps its value from run to run, as in h0=hn or 'past.*=present.*'. A
+state that grows by what each run adds becomes a cache, whose capacity may
+follow: 'past.*=present.*[1024]'.)");
 }
 
 /// Takes what --smooth does.
@@ -69,71 +72,70 @@ static CLI::Validator checkExponent() {
   return {check, ""};
 }
 
-void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
-                                 const std::string &option) {
+void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options) {
+  const char *group = "Quantization and sparsity";
   GridOptions &grids = options.grids;
-  command
-      .add_option("--activation-grid", grids.activation,
-                  "For " + option +
-                      " int8 and dynamic. asymmetric: activations become u8 with a zero point "
-                      "(default); symmetric: i8 without one, the larger end of the range as 127 "
-                      "steps, of which numbers of one sign use half")
-      ->check(checkOneOf({"asymmetric", "symmetric"}));
-  command
-      .add_option("--weight-grid", grids.weight,
-                  "For " + option +
-                      " w8 and w4. symmetric: scales alone, with as many numbers on either side of "
-                      "0 (default for w8); asymmetric: each scale has a zero point (default for "
-                      "w4)")
-      ->check(checkOneOf({"asymmetric", "symmetric"}));
-  command
-      .add_option("--granularity", grids.granularity,
-                  "Which weights share a scale. channel: those of one channel of the result "
-                  "(default); tensor: all of one weight; group: --group neighbours of a row, for "
-                  "w8 and w4 (default for w4)")
-      ->check(checkOneOf({"tensor", "channel", "group"}));
-  command
-      .add_option("--group", grids.group,
-                  "Neighbours of a row of w8 or w4 that share a scale: 16, 32, 64, 128 or 256 "
-                  "(default for w4: 32)")
-      ->check(checkOneOf({"16", "32", "64", "128", "256"}));
-  command
-      .add_option(
-          "--smooth",
-          [&options](const CLI::results_t &given) {
-            options.smooth.emplace();
-            if (given.back() != "auto")
-              options.smooth->fixed = std::strtod(given.back().c_str(), nullptr);
-            return true;
-          },
-          "Moves scales of the channels of activations into the weights of matrix products. For " +
-              option +
-              " int8 and dynamic: as SmoothQuant does with this exponent, from 0 to 1 (0.5 is "
-              "usual), on the largest magnitudes that --calib shows. For w8 and w4: as AWQ does, "
-              "on the mean magnitudes that --calib shows, with this exponent, or with auto the one "
-              "of each activation, in steps of 0.1, whose rounded weights lose least of what the "
-              "products give")
-      ->type_name("auto|EXPONENT")
-      ->check(checkExponent());
-  command.add_flag("--bias-correction", options.biasCorrection,
-                   "For " + option +
-                       " int8: adds to each channel of a product's result what 8 bits take off its "
-                       "mean on --calib");
-  command
-      .add_option("--keep-w8", options.keepW8,
-                  "Layers whose weights " + option +
-                      " w4 stores in 8 bits, globs as for --keep-f32: that of the logits is the "
-                      "first to try; may be repeated")
-      ->allow_extra_args(false);
+  setHelp(command
+              .add_option("--activation-grid", grids.activation,
+                          "int8, dynamic: asymmetric, symmetric [asymmetric]")
+              ->check(checkOneOf({"asymmetric", "symmetric"})),
+          group, "KIND",
+          R"(asymmetric  u8 with a zero point
+symmetric   i8 without one: the larger end of the range is 127 steps, so a tensor
+            of one sign uses half of them)");
+  setHelp(command
+              .add_option("--weight-grid", grids.weight,
+                          "w8, w4: asymmetric, symmetric [w8 symmetric, w4 not]")
+              ->check(checkOneOf({"asymmetric", "symmetric"})),
+          group, "KIND",
+          R"(symmetric   scales only, with as many steps on either side of 0
+asymmetric  a zero point for each scale)");
+  setHelp(command
+              .add_option("--granularity", grids.granularity,
+                          "Scale per tensor, channel, group [channel; w4 group]")
+              ->check(checkOneOf({"tensor", "channel", "group"})),
+          group, "UNIT",
+          R"(tensor   one scale for each weight
+channel  one scale for each output channel
+group    w8, w4: one scale for --group neighbours of a row)");
+  setHelp(command
+              .add_option("--group", grids.group,
+                          "w8, w4: 16, 32, 64, 128, 256 weights a group [w4: 32]")
+              ->check(checkOneOf({"16", "32", "64", "128", "256"})),
+          group, "N");
+  setHelp(command
+              .add_option(
+                  "--smooth",
+                  [&options](const CLI::results_t &given) {
+                    options.smooth.emplace();
+                    if (given.back() != "auto")
+                      options.smooth->fixed = std::strtod(given.back().c_str(), nullptr);
+                    return true;
+                  },
+                  "Move activation scales into weights: 0..1 or auto")
+              ->type_name("auto|EXPONENT")
+              ->check(checkExponent()),
+          group, "EXPONENT",
+          R"(For activations with a few large channels. Needs --calib.
+int8, dynamic  SmoothQuant with this exponent; 0.5 is usual
+w8, w4         AWQ with this exponent; auto: for each activation the exponent, in
+               steps of 0.1, that changes the products least)");
+  setHelp(command.add_flag("--bias-correction", options.biasCorrection,
+                           "int8: correct the mean of each output channel"),
+          group, "", R"(Adds to each output channel what 8 bits take from its mean on --calib.)");
+  setHelp(command.add_option("--keep-w8", options.keepW8, "w4: store these layers in 8 bits")
+              ->allow_extra_args(false),
+          group, "GLOB", R"(Globs as for --keep-f32. Try the layer of the logits first.)");
 }
 
 void dlc::addShapeOptions(CLI::App &command, ShapeOptions &shapes) {
-  command.add_option("--shapes", shapes.shapes,
-                     "Shapes of inputs, such as x:8x3x224x224,mask:8x64: the symbolic dims that "
-                     "they give become numbers");
-  command.add_option("--min-shapes", shapes.minShapes,
-                     "The smallest shapes that will come, written alike: they narrow the ranges");
-  command.add_option("--max-shapes", shapes.maxShapes, "The largest shapes that will come");
+  setHelp(command.add_option("--shapes", shapes.shapes,
+                             "Fix symbolic dims, as in x:8x3x224x224,mask:8x64"),
+          "Shapes", "SPEC", R"(A shape for each input, after its name.)");
+  setHelp(command.add_option("--min-shapes", shapes.minShapes, "Smallest shapes that will occur"),
+          "Shapes", "SPEC");
+  setHelp(command.add_option("--max-shapes", shapes.maxShapes, "Largest shapes that will occur"),
+          "Shapes", "SPEC");
 }
 
 /// Refuses what is no number, or none that fits, in our words: CLI11 tells alone that it could not
@@ -251,7 +253,6 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   app.set_version_flag("--version", std::string("dlc ") + dlc_version());
   app.footer(kFooter);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
   Action action;
   addCheckCommand(app, action, compiler);
   addFormatCommand(app, action, compiler);
@@ -273,13 +274,13 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addDoctorCommand(app, action);
   for (CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
     checkNumbers(*command);
-  std::vector<const char *> words(argv, argv + argc);
-  if (argc > 1 && std::string_view(argv[1]) == "help") { // dlc help COMMAND
-    words.erase(words.begin() + 1);
-    words.push_back("--help");
+  layOutHelp(app);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    std::string problem, text = helpOn(app, {argv + 2, argv + argc}, problem);
+    return problem.empty() ? finishOutput(text) : fail(kUsage, problem);
   }
   try {
-    app.parse(static_cast<int>(words.size()), words.data());
+    app.parse(argc, argv);
   } catch (const CLI::Success &asked) { // --help, --version
     std::ostringstream text, none;
     app.exit(asked, text, none);

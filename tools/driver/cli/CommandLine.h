@@ -27,10 +27,8 @@ using Action = std::function<int()>;
 void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
                     std::vector<std::string> &states);
 
-/// Declares the options of subcommands that write numbers in few bits; `option` is the one that
-/// names the scheme.
-void addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
-                            const std::string &option);
+/// Declares the options of subcommands that write numbers in few bits.
+void addQuantizationOptions(CLI::App &command, QuantizationOptions &options);
 
 /// Declares the options that decide which program a model becomes: its weights, shapes, precision
 /// and numbers in few bits.

@@ -41,7 +41,7 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->add_option("--scheme", options->scheme, "How weights are stored, see below")
       ->required()
       ->check(checkOneOf({"w8", "w4", "int8", "dynamic", "fp8"}));
-  addQuantizationOptions(*command, *options, "--scheme");
+  addQuantizationOptions(*command, *options);
   command->add_option("--calib", options->calibration.data,
                       "Data to fit the weights to: an .npz with an array by the name of each "
                       "input, one row a sample; a few hundred that are like those to come");

@@ -1,17 +1,18 @@
 """Stops the compile of digits.dl in this folder after each phase but the last one, which
-`dlc compile --help` names, goes on from what it printed, and compares the result with direct.bin.
+`dlc help compile` names, goes on from what it printed, and compares the result with direct.bin.
 """
 import pathlib
 import re
 import subprocess
 
 
-def dlc(*arguments):
-    return subprocess.run(["dlc", "compile", *arguments], check=True, capture_output=True,
+def dlc(*arguments, command=("compile",)):
+    return subprocess.run(["dlc", *command, *arguments], check=True, capture_output=True,
                           text=True).stdout
 
 
-phases = re.search(r"^Phases: (.*)\.$", dlc("--help"), re.M)[1].split()
+told = dlc(command=("help", "compile"))
+phases = re.search(r"^Phases: (.*)\.$", told, re.M)[1].split()
 direct = pathlib.Path("direct.bin").read_bytes()
 for phase in phases[:-1]:
     dlc("digits.dl", "-q", f"--compile-to={phase}", "--locations", "-o", "stopped.mlir")
