@@ -16,10 +16,8 @@
 #include "tools/driver/source/Import.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
-using Clock = std::chrono::steady_clock;
 
 namespace dlc {
 namespace {
@@ -46,8 +44,6 @@ private:
   int runPhases(CompiledModule &compiled);
   /// Runs them on each segment of a model that is cut, and writes what they give.
   int compileSegments();
-  int checkSegmentOptions() const;
-  LogicalResult cutSegments();
 
   CompileSession session;
   const Phase last, first;
@@ -71,16 +67,15 @@ int Compilation::prepare() {
     if (int code = hook->begin())
       return code;
   frontend::noteInputFile(session.options.input);
-  if (int code = output.check())
-    return code;
-  return output.makeDumpFolder();
+  int code = output.check();
+  return code ? code : output.makeDumpFolder();
 }
 
 int Compilation::import() {
   const CompileOptions &options = session.options;
   session.showProgress("import");
   session.trace.beginPhase("import");
-  Clock::time_point started = Clock::now();
+  auto started = std::chrono::steady_clock::now();
   int code = kInternal;
   bool isAlive = outlives([&] {
     code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
@@ -92,38 +87,32 @@ int Compilation::import() {
     endNow(fail(kInternal, "internal error while '" + options.input +
                                "' was read: a crash; this is a bug of dlc: please report it, with "
                                "the file"));
-  if (code != kOk)
-    return code;
-  session.trace.addStep("import", started);
-  return kOk;
+  if (code == kOk)
+    session.trace.addStep("import", started);
+  return code;
 }
 
 LogicalResult Compilation::specializeShapes() {
   if (!session.hasShapes() || session.options.compileFrom.empty())
     return success();
-  PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  manager.enableVerifier(session.options.validatePasses);
-  manager.addInstrumentation(session.trace.makeInstrumentation());
   const ShapeOptions &shapes = session.options.shapes;
-  manager.addPass(createSpecializeShapes(
-      {shapes.shapes, shapes.minShapes, shapes.maxShapes, shapes.optShapes}));
-  addPhaseVerifier(manager, Phase::import);
-  return manager.run(*model.module);
+  return session.runPasses(*model.module, [&](PassManager &manager) {
+    manager.addPass(createSpecializeShapes(
+        {shapes.shapes, shapes.minShapes, shapes.maxShapes, shapes.optShapes}));
+    addPhaseVerifier(manager, Phase::import);
+  });
 }
 
 int Compilation::runPhases(CompiledModule &compiled) {
   PhaseRun phases(session, hooks, first, last);
   if (int status = phases.run(compiled))
     return status;
-  if (last != Phase::package)
-    return kOk;
-  Clock::time_point started = Clock::now();
-  int status = binaries.compile(compiled.code, [this](size_t done, size_t total) {
-    session.showProgress(done == total ? ""
-                                       : llvm::formatv("kernels, {0} of {1}", done, total).str());
-  });
-  session.trace.addStep("cuda-binaries", started);
-  return status;
+  return last == Phase::package ? binaries.compile(compiled.code, session) : int(kOk);
+}
+
+static void addCutSegments(PassManager &manager) {
+  manager.addPass(createRaiseCaches()); // of the whole model: the parts know no states
+  manager.addPass(createCutSegments());
 }
 
 /// Whether `module` is a flow beside its segments (cut-segments).
@@ -156,7 +145,8 @@ int Compilation::compile() {
   if (isImported && failed(settleCounts(*model.module)))
     return kModelError;
   if (isImported && last > Phase::import && dl::runsInSegments(*model.module))
-    return failed(cutSegments()) ? int(kUnsupported) : compileSegments();
+    return failed(session.runPasses(*model.module, addCutSegments)) ? int(kUnsupported)
+                                                                    : compileSegments();
   compiled.module = std::move(model.module);
   int status = runPhases(compiled);
   if (status == kOk)
@@ -182,34 +172,8 @@ int Compilation::run() {
 
 //===- Segments -------------------------------------------------------------------------------===//
 
-int Compilation::checkSegmentOptions() const {
-  auto refuse = [&](StringRef option, StringRef reason) {
-    return fail(kUnsupported,
-                (option + " " + reason +
-                 " while the model runs, and this model is cut into segments where its "
-                 "data decide what runs (docs/sizes.md); leave the option out")
-                    .str());
-  };
-  if (session.pipelineOptions().quantizesProducts() && session.options.quantize != "dynamic")
-    return refuse("--quantize " + session.options.quantize, "measures the ranges of activations");
-  if (session.pipelineOptions().quantizesWeights() && !session.options.calibration.data.empty())
-    return refuse("--calib", "measures activations");
-  if (isMixed(session.options.precision))
-    return refuse("--precision " + session.options.precision, "measures the error of each layer");
-  return kOk;
-}
-
-LogicalResult Compilation::cutSegments() {
-  PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  manager.enableVerifier(session.options.validatePasses);
-  manager.addInstrumentation(session.trace.makeInstrumentation());
-  manager.addPass(createRaiseCaches()); // of the whole model: the parts know no states
-  manager.addPass(createCutSegments());
-  return manager.run(*model.module);
-}
-
 int Compilation::compileSegments() {
-  if (int status = checkSegmentOptions())
+  if (int status = checkSegmentUsage(session.options))
     return status;
   for (auto segment : llvm::to_vector(model.module->getOps<ModuleOp>())) {
     segment->remove();

@@ -27,6 +27,15 @@ PipelineOptions CompileSession::pipelineOptions() const {
 
 bool CompileSession::hasShapes() const { return !givenShapes(options.shapes).empty(); }
 
+llvm::LogicalResult CompileSession::runPasses(mlir::ModuleOp module,
+                                              llvm::function_ref<void(mlir::PassManager &)> add) {
+  mlir::PassManager manager(module.getContext(), mlir::ModuleOp::getOperationName());
+  manager.enableVerifier(options.validatePasses);
+  manager.addInstrumentation(trace.makeInstrumentation());
+  add(manager);
+  return manager.run(module);
+}
+
 bool CompileSession::hasTwoReports() const {
   return isMixed(options.precision) && options.quantize != "none";
 }

@@ -21,6 +21,9 @@ struct CompileSession {
 
   PipelineOptions pipelineOptions() const;
   bool hasShapes() const;
+  /// Runs the passes that `add` adds on `module`, as one step of the current phase.
+  llvm::LogicalResult runPasses(mlir::ModuleOp module,
+                                llvm::function_ref<void(mlir::PassManager &)> add);
   /// Where --quantize and --precision mixed change a model: both have something to report.
   bool hasTwoReports() const;
   /// Shows on a terminal what is being done; nothing where `what` is empty. --quiet shows nothing.

@@ -204,4 +204,21 @@ int checkUsage(const CompileOptions &options) {
   return checkQuantization(options, first);
 }
 
+int checkSegmentUsage(const CompileOptions &options) {
+  auto refuse = [&](llvm::StringRef option, llvm::StringRef reason) {
+    return fail(kUnsupported,
+                (option + " " + reason +
+                 " while the model runs, and this model is cut into segments where its "
+                 "data decide what runs (docs/sizes.md); leave the option out")
+                    .str());
+  };
+  if (options.quantize == "int8" || options.quantize == "fp8")
+    return refuse("--quantize " + options.quantize, "measures the ranges of activations");
+  if ((options.quantize == "w8" || options.quantize == "w4") && !options.calibration.data.empty())
+    return refuse("--calib", "measures activations");
+  if (isMixed(options.precision))
+    return refuse("--precision " + options.precision, "measures the error of each layer");
+  return kOk;
+}
+
 } // namespace dlc

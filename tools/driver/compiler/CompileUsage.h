@@ -9,6 +9,9 @@ namespace dlc {
 
 /// kUsage, after an error, where options of `dlc compile` contradict one another.
 int checkUsage(const CompileOptions &options);
+/// kUnsupported, after an error, where an option cannot be had with a model that is cut into
+/// segments.
+int checkSegmentUsage(const CompileOptions &options);
 /// Whether `scheme`, which `option` names, takes such an exponent, and has the data for it. An
 /// ExitCode, reported unless it is kOk.
 int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,

@@ -5,6 +5,8 @@
 
 #include "tools/driver/base/Output.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 
 namespace dlc {
@@ -49,37 +51,50 @@ int CudaBinaries::onlyGpu() const {
   return architectures.size() == 1 && !isForAny ? architectures.front().number : 0;
 }
 
-int CudaBinaries::compile(codegen::GeneratedCode &code, const cuda::CompileProgress &progress) {
-  for (const cuda::Architecture &arch : architectures) {
-    bool isHopper = arch == cuda::Architecture::ofDevice(90);
-    std::vector<cuda::KernelText> texts;
-    std::vector<codegen::CudaText *> kernels;
-    for (auto &[name, kernel] : code.cuda) {
-      // Chains of clusters take the place of launches on sm_90 alone.
-      if ((kernel.isForHopper && !isHopper) || (kernel.needsClusters && arch.number != 90))
-        continue;
-      cuda::KernelText text;
-      text.name = name;
-      text.source = kernel.text.c_str();
-      for (const std::string &header : kernel.headers) {
-        text.headers.push_back(code.cudaHeaders.at(header).c_str());
-        text.headerNames.push_back(header.c_str());
-      }
-      texts.push_back(std::move(text));
-      kernels.push_back(&kernel);
+/// The machine code of all kernels for `arch`.
+int CudaBinaries::compileFor(const cuda::Architecture &arch, codegen::GeneratedCode &code,
+                             const cuda::CompileProgress &progress) {
+  bool isHopper = arch == cuda::Architecture::ofDevice(90);
+  std::vector<cuda::KernelText> texts;
+  std::vector<codegen::CudaText *> kernels;
+  for (auto &[name, kernel] : code.cuda) {
+    // Chains of clusters take the place of launches on sm_90 alone.
+    if ((kernel.isForHopper && !isHopper) || (kernel.needsClusters && arch.number != 90))
+      continue;
+    cuda::KernelText text;
+    text.name = name;
+    text.source = kernel.text.c_str();
+    for (const std::string &header : kernel.headers) {
+      text.headers.push_back(code.cudaHeaders.at(header).c_str());
+      text.headerNames.push_back(header.c_str());
     }
-    std::vector<std::string> images;
-    if (rt::Status status = compiler->compile(texts, {arch, /*toPtx=*/false}, images, progress);
-        status.failed())
-      return report(status);
-    const cuda::NvrtcFacts &facts = compiler->compilerFacts();
-    std::string producer =
-        "NVRTC " + std::to_string(facts.major) + "." + std::to_string(facts.minor);
-    for (size_t i = 0; i < kernels.size(); ++i)
-      kernels[i]->binaries.push_back(
-          {static_cast<uint32_t>(arch.number), arch.variant, producer, std::move(images[i])});
+    texts.push_back(std::move(text));
+    kernels.push_back(&kernel);
   }
+  std::vector<std::string> images;
+  if (rt::Status status = compiler->compile(texts, {arch, /*toPtx=*/false}, images, progress);
+      status.failed())
+    return report(status);
+  const cuda::NvrtcFacts &facts = compiler->compilerFacts();
+  std::string producer = "NVRTC " + std::to_string(facts.major) + "." + std::to_string(facts.minor);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    kernels[i]->binaries.push_back(
+        {static_cast<uint32_t>(arch.number), arch.variant, producer, std::move(images[i])});
   return kOk;
+}
+
+int CudaBinaries::compile(codegen::GeneratedCode &code, CompileSession &session) {
+  auto started = std::chrono::steady_clock::now();
+  auto progress = [&](size_t done, size_t total) {
+    session.showProgress(done == total ? ""
+                                       : llvm::formatv("kernels, {0} of {1}", done, total).str());
+  };
+  int status = kOk;
+  for (const cuda::Architecture &arch : architectures)
+    if (status == kOk)
+      status = compileFor(arch, code, progress);
+  session.trace.addStep("cuda-binaries", started);
+  return status;
 }
 
 } // namespace dlc

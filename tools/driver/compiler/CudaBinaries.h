@@ -5,6 +5,7 @@
 
 #include "codegen/package/Package.h"
 #include "runtime/cuda/kernels/KernelCompiler.h"
+#include "tools/driver/compiler/CompileSession.h"
 
 #include <memory>
 #include <string>
@@ -22,10 +23,14 @@ public:
   /// The architecture of the only GPU that was named, 90 for sm_90a; 0 where several were, or cuda,
   /// which is any.
   int onlyGpu() const;
-  /// Adds the machine code of each kernel for each architecture to it. An ExitCode.
-  int compile(codegen::GeneratedCode &code, const cuda::CompileProgress &progress);
+  /// Adds the machine code of each kernel for each architecture to it, and shows how many are done.
+  /// An ExitCode.
+  int compile(codegen::GeneratedCode &code, CompileSession &session);
 
 private:
+  int compileFor(const cuda::Architecture &arch, codegen::GeneratedCode &code,
+                 const cuda::CompileProgress &progress);
+
   std::vector<cuda::Architecture> architectures;
   std::unique_ptr<cuda::KernelCompiler> compiler;
   bool isForAny = false; ///< cuda was named
