@@ -4,6 +4,7 @@
 #include "tools/driver/compress/CompressionHook.h"
 
 #include "tools/driver/base/Output.h"
+#include "tools/driver/base/Progress.h"
 #include "tools/driver/calibrate/Calibration.h"
 #include "tools/driver/calibrate/WeightFit.h"
 #include "tools/driver/compiler/CompileSession.h"
