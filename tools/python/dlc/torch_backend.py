@@ -19,6 +19,7 @@ import torch
 from . import compiler
 from .aten import weights as weight_files
 from .aten.backend import Pieces, static_positions
+from .aten.effects import without_checks
 from .aten.export import decompositions_of_aot
 from .aten.failure import ExportFailure
 from .aten.pairs import as_pairs
@@ -124,6 +125,8 @@ class _Piece(torch.nn.Module):
         return made
 
     def forward(self, *arguments):
+        if not self.source.made:
+            return self.source.results(arguments, ())
         made, given = self._model(arguments)
         if made is self.source.graph:
             return made(*arguments)
@@ -222,7 +225,13 @@ class _Graph:
 
     def _compile(self, graph, example_inputs):
         """What AOTAutograd calls with the functional graph."""
-        pieces = Pieces(graph, static_positions(graph), lambda source: self._try(source))
+        static = static_positions(graph)
+        try:
+            pieces = Pieces(without_checks(graph), static, lambda source: self._try(source))
+        except ExportFailure as failure:
+            _warn(f"a graph: {failure}")
+            self.models["eager"] = None
+            return graph
         for why in pieces.reasons:
             _warn(why)
         self.models.update({name: piece for name, piece in pieces.made.items()})

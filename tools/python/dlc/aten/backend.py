@@ -13,6 +13,7 @@ from .call import DTYPES, Call
 from .failure import ExportFailure
 from .graphs import control
 from .graphs.subgraph import is_graph
+from .layouts import inverse, order_of
 from .pairs import COMPLEX, is_complex, takes_pairs
 from .program import CHECKS, Program
 from .rows.random import draws
@@ -144,7 +145,7 @@ class PieceSource:
             elif (
                 isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool))
                 and not is_known
-                and node.users
+                and any(user.op != "output" for user in node.users)
             ):
                 self.inputs.append(position)
         output = next(node for node in graph.graph.nodes if node.op == "output").args[0]
@@ -166,6 +167,14 @@ class PieceSource:
         ]
         #: what the model gives, each once; other results are arguments, numbers or None
         self.made = [node for node in dict.fromkeys(given) if node.op != "placeholder"]
+        #: the order of dims in memory of those that are not contiguous
+        self.orders = {
+            node: order
+            for node in self.made
+            if isinstance(value := node.meta["val"], torch.Tensor)
+            and not value.is_complex()
+            and (order := order_of(value))
+        }
 
     def passing(self, positions):
         """The same graph with these weights among its inputs."""
@@ -201,6 +210,7 @@ class PieceSource:
             [("output", None, node) for node in self.made],
             dict(ranges),
             takes_pairs=True,
+            orders=self.orders,
         )
         return Program(source, "Graph", dims=names)
 
@@ -211,6 +221,8 @@ class PieceSource:
             value = value if isinstance(value, torch.Tensor) else torch.from_numpy(value)
             if is_complex(node.meta["val"]):
                 value = torch.view_as_complex(value)
+            if node in self.orders:
+                value = value.permute(inverse(self.orders[node]))
             known[node] = value if isinstance(node.meta["val"], torch.Tensor) else value.item()
         values = [self._value(node, known) for node in self.output]
         return values[0] if self.is_single else tuple(values)

@@ -140,6 +140,22 @@ class Call:
             return f"expect_dims({self.text(value)}, {self.sizes(shape)})"
         return self.text(value)
 
+    def fitting(self, value):
+        """An operand as an expression. If the op is elementwise, a run checks the sizes that PyTorch
+        has computed in another way than those of the result."""
+        text = self.text(value)
+        if torch.Tag.pointwise not in self.node.target.tags or not self.is_tensor(value):
+            return text
+        own, result = self.shape(value), self.meta()
+        wanted = [plain(size) for size in result.shape] if isinstance(result, torch.Tensor) else []
+        pairs = list(zip(own, wanted[len(wanted) - len(own) :]))
+        if len(pairs) != len(own):
+            return text
+        sizes = [a if isinstance(a, int) else b for a, b in pairs]
+        if all(isinstance(a, int) or self.size(a) == self.size(b) for a, b in pairs):
+            return text
+        return f"expect_dims({text}, {self.sizes(sizes)})"
+
     def emit(self, text, name=None):
         """Adds a line that computes `text`; the name of the value."""
         return self.program.emit(text, name or self.name)

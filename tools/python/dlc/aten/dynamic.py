@@ -43,6 +43,9 @@ class DynamicShapes:
     """The caller's `dynamic`: {"x": {0: "N"}} by the names of forward's parameters or of the
     model's inputs; a tree of such dicts for a parameter that is a tree."""
 
+    #: Whether the program that PyTorch exports takes a size of 1 as any other.
+    takes_one = False
+
     def __init__(self, structure, dynamic):
         self.structure, self.limits, self.factors = structure, {}, {}
         #: symbols of dims that are empty in the example

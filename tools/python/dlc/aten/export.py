@@ -109,7 +109,10 @@ def _traced(module, structure, shapes, ways=_WAYS):
         ):
             break
         try:
-            return _exported(module, structure, shapes, is_oblivious, follows_example)
+            program = _exported(module, structure, shapes, is_oblivious, follows_example)
+            if shapes:
+                shapes.takes_one = is_oblivious
+            return program
         except (*_EXPORT_ERRORS, ExportFailure) as error:
             failures.append(error)
     shown = failures[min(1, len(failures) - 1)]
@@ -180,6 +183,15 @@ def leaves_of(program):
     return [node.meta.get("val") if node is not None else None for node in users]
 
 
+def _take_one(ranges):
+    """Lets sizes be once their factor, as 4 of 4*s: PyTorch lets s begin at 2 whatever the range of
+    4*s is, also if it takes 1 as any other size."""
+    for expr, found in list(ranges.items()):
+        factor, rest = expr.as_coeff_Mul()
+        if rest.is_Symbol and factor > 1 and found.lower <= factor and ranges[rest].lower == 2:
+            ranges[rest] = ValueRanges(1, ranges[rest].upper)
+
+
 def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True, names=None):
     """Writes NAME.dl and NAME.safetensors of a module into `folder`. The path of the first, and the
     Structure of its arguments and results. `names` are those of the inputs, by place; without them
@@ -202,6 +214,8 @@ def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True
         if symbol in found.ranges and not (shapes and dim in shapes.empty):
             # PyTorch has no opinion of empty tensors; one may be passed where the example has one.
             found.ranges[symbol] &= ValueRanges(1, int_oo)
+    if shapes and shapes.takes_one:
+        _take_one(found.ranges)
     made = Program(found, name, results, symbols, keeps_states)
     text = made.text()
     structure.remark = shapes.remark() if dynamic == "auto" else None

@@ -36,7 +36,7 @@ def make_functional(program):
     sharing = {}  # the tensors of each memory
     for node in graph.nodes:
         sharing.setdefault(_memory(node), []).append(node)
-    if not all(_is_alone(node, sharing[_memory(node)], same, place) for node in writes):
+    if not all(_is_alone(node, sharing[_memory(node.args[0])], same, place) for node in writes):
         return False
     latest = {}  # of each tensor that is written the value that it has by then
     for node in graph.nodes:

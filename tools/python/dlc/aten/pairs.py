@@ -79,6 +79,10 @@ class Pairs(Call):
             self._seen[node] = pair_of(super().meta(value))
         return self._seen[node]
 
+    def fitting(self, value):
+        """The sizes of pairs and of real numbers differ by the last dim."""
+        return self.text(value)
+
     def is_pair(self, value):
         if isinstance(value, complex):
             return True

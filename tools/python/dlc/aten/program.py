@@ -36,6 +36,7 @@ from .rows import (
 from .call import Call, dtype_text, number_text
 from .failure import ExportFailure
 from .lines import used_lines
+from .reals import real
 from .sizes import Sizes, is_sure, plain
 from .table import ROWS, name_of, why_none
 from .tensors import KEYWORDS, ModuleTensors
@@ -75,6 +76,8 @@ class Scope:
         self.graph, self.indent, self.values = graph, indent, {}
         #: names of values by the expression that computes them: nothing is computed twice
         self.known = {}
+        #: names of real numbers by the expression that computes them
+        self.reals = {}
 
 
 class Program:
@@ -144,9 +147,13 @@ class Program:
             held = value.meta.get("val")
             if isinstance(held, (int, torch.SymInt)) and value not in self.scope.values:
                 return self.sizes.text(held)
+            if isinstance(held, (float, torch.SymFloat)) and value not in self.scope.values:
+                return real(self, held.node.expr if hasattr(held, "node") else sympy.Float(held))
             return self.scope.values[value]
         if isinstance(value, torch.SymInt):
             return self.sizes.text(value)
+        if isinstance(value, torch.SymFloat):
+            return real(self, value.node.expr)
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(map(self.value, value))}]"
         if isinstance(value, torch.dtype):
@@ -263,6 +270,8 @@ class Program:
             self.sizes.names[symbol] = self.emit(f"dim_of({name}{self.limits(symbol)})", "number")
         else:
             self.scope.values[node] = name
+            if isinstance(value, torch.SymFloat):
+                self.scope.reals[value.node.expr] = name
 
     def limits(self, symbol):
         """ ", most=64, least=2" of a symbol's range."""
@@ -388,6 +397,9 @@ class Program:
             self.read.add(symbol)
         else:
             self.scope.values[node] = self.emit(f"reshape({text}, [])", "item")
+            if isinstance(value, torch.SymFloat):
+                name = self.emit(f"to({self.scope.values[node]}, f64)", "item")
+                self.scope.reals[value.node.expr] = name
 
     def _bind(self, node, value):
         """Names the sizes that the data say of a result."""
@@ -447,6 +459,8 @@ class Program:
             )
         elif not isinstance(value, torch.Tensor):
             value = torch.empty((), dtype=torch.float64, device="meta")
+        if order := self.source.orders.get(node):
+            value, text = value.permute(order), f"permute({text}, {order})"
         self.line(f"{name} = {text}")
         self.results.append((name, self._passed(value)))
 

@@ -11,6 +11,8 @@ _PLAIN = set(
     """Integer NegativeOne Zero One Symbol Add Mul Pow PowByNatural FloorDiv CleanDiv Mod PythonMod
     ModularIndexing""".split()
 )
+#: Those whose exponents may vary, too.
+_POWERS = {"Pow", "PowByNatural"}
 _RELATIONS = {
     "Equality": "equal({0}, {1})",
     "Unequality": "equal(equal({0}, {1}), 0)",
@@ -104,6 +106,11 @@ class Sizes:
             value, divisor, modulus = map(self._dim, expr.args)
             quotient = f"({value} // {divisor})"
             return f"({quotient} - {quotient} // {modulus} * {modulus})"
+        if kind in _POWERS:
+            numbers = [f"scalar_tensor({self._dim(one)}, dtype=f64)" for one in expr.args]
+            text = f"dim_of(to(pow({', '.join(numbers)}), i64), most={2**31 - 1})"
+            self.known[expr] = self.emit(text, "size")
+            return self.known[expr]
         self.known[expr] = self.emit(f"derived({self._definition(expr)})", "size")
         return self.known[expr]
 
@@ -124,6 +131,9 @@ class Sizes:
         if kind in real:
             inner = self._real(expr.args[0])
             return f"integer({real[kind]}({inner}))" if real[kind] else f"integer({inner})"
+        if kind == "Abs":
+            inner = self._dim(expr.args[0])
+            return f"max({inner}, -1*{inner})"
         if kind == "Piecewise":
             found = self._definition(expr.args[-1][0])
             for value, condition in expr.args[-2::-1]:

@@ -15,7 +15,8 @@ class Source:
     that holds a tensor of the module, its name and that tensor; `results`: (kind, name, node) in
     order, where the kind is "output", "state" (the next value of the weight of that name) or
     "changed" (the input of that name after the run); `ranges`: by sympy symbol; `takes_pairs`:
-    whether complex inputs and results are passed as pairs."""
+    whether complex inputs and results are passed as pairs; `orders`: for results that the model gives
+    with their dims in another order, that order."""
 
     graph_module: torch.fx.GraphModule
     inputs: dict[torch.fx.Node, str]
@@ -23,6 +24,7 @@ class Source:
     results: list[tuple[str, str | None, Any]]
     ranges: dict[Any, Any]
     takes_pairs: bool = False
+    orders: dict[torch.fx.Node, list[int]] = dataclasses.field(default_factory=dict)
 
 
 def of_export(program, names, parts=None):

@@ -3,6 +3,7 @@
 import torch
 
 from ..call import dtype_text, number_text
+from .elementwise import operand
 from ..table import row
 
 
@@ -62,6 +63,11 @@ def _arange(call):
     dtype = call.meta().dtype
     bounds = [call.get("start", 0), call["end"]]
     step = call.get("step", 1)
+    if isinstance(step, torch.fx.Node):
+        wide = torch.float64 if dtype.is_floating_point else dtype
+        count = call.size(call.shape(call.node)[0])
+        steps = f"arange({count}, dtype={dtype_text(wide)}) * {operand(call, step, wide)}"
+        return f"to({steps} + {operand(call, bounds[0], wide)}, {dtype_text(dtype)})"
     if not dtype.is_floating_point and any(isinstance(n, float) for n in (*bounds, step)):
         # PyTorch drops the fractions after it has counted the elements.
         count, start = call.size(call.shape(call.node)[0]), bounds[0]
@@ -71,8 +77,6 @@ def _arange(call):
     if any(isinstance(bound, float) for bound in (*bounds, step)):
         bounds = [float(bound) if isinstance(bound, int) else bound for bound in bounds]
         step = float(step) if isinstance(step, int) else step
-    if isinstance(step, torch.fx.Node):
-        call.refuse("a step that is computed")
     return call.function(
         "arange",
         *map(call.text, bounds),

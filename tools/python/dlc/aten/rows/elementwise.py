@@ -52,7 +52,7 @@ _ALIASES = {
 def operand(call, value, dtype):
     """An operand as a tensor or number of `dtype`, whatever it was."""
     if call.is_tensor(value):
-        text = call.text(value)
+        text = call.fitting(value)
         return text if call.meta(value).dtype == dtype else f"to({text}, {dtype_text(dtype)})"
     if isinstance(value, torch.fx.Node) and not isinstance(
         call.meta(value), (torch.SymFloat, float)
@@ -95,7 +95,7 @@ def _binary(call):
     x, other = call["self"], call["values"] if name == "heaviside" else call["other"]
     dtype = common_dtype(call, x, other) if name not in _LOGIC else None
     if dtype is None:
-        left, right = (call.text(value) for value in (x, other))
+        left, right = (call.fitting(value) for value in (x, other))
     else:
         left, right = operand(call, x, dtype), _scaled(call, dtype)
     if not call.is_tensor(x) and not call.is_tensor(other):

@@ -1,6 +1,6 @@
 """Rows of weights in few bits."""
 
-from ..call import dtype_text
+from ..call import dtype_text, number_text
 from ..table import row
 
 
@@ -37,3 +37,29 @@ def _of_columns(call, name):
 def _product_of_bytes(call):
     factors = (f"to({call(name)}, i32)" for name in ("self", "mat2"))
     return f"matmul({', '.join(factors)})"
+
+
+@row(
+    "fake_quantize_per_tensor_affine_cachemask",
+    "fake_quantize_per_tensor_affine",
+    "fake_quantize_per_channel_affine_cachemask",
+    "fake_quantize_per_channel_affine",
+)
+def _fake_quantized(call):
+    """Numbers at the steps of a scale, of a tensor or of each channel."""
+    x, axis = call["self"], call.get("axis")
+    scale, zero = call["scale"], call["zero_point"]
+    if axis is None:
+        scale, zero = number_text(float(scale)), number_text(float(zero))
+    else:
+        sizes = [1] * call.rank(x)
+        sizes[axis] = call.shape(x)[axis]
+        scale = call.emit(f"reshape({call.text(scale)}, {call.sizes(sizes)})", "scale")
+        zero = (
+            f"reshape(to({call.text(zero)}, {dtype_text(call.meta(x).dtype)}), {call.sizes(sizes)})"
+        )
+        zero = call.emit(zero, "zero")
+    steps = call.emit(f"round({call('self')} * (1.0 / {scale})) + {zero}", "steps")
+    steps = call.emit(f"clamp({steps}, {call['quant_min']}.0, {call['quant_max']}.0)", "steps")
+    found = f"({steps} - {zero}) * {scale}"
+    return [call.emit(found), None] if len(call.schema.returns) > 1 else found

@@ -23,7 +23,10 @@ def _gather(call):
     index = _places(call)
     if index is None:
         return f"zeros({call.sizes(call.shape(call.node))}, dtype={dtype_text(call.meta().dtype)})"
-    return f"gather({call('self')}, {call['dim']}, {index})"
+    x, text = call["self"], call("self")
+    if dims := _differ(call, x, call.dim() if call.rank(x) else None):
+        text = _cut(call, text, call.shape(x), dims)
+    return f"gather({text}, {call['dim']}, {index})"
 
 
 def _differ(call, value, along=None):

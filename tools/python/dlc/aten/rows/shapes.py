@@ -9,8 +9,7 @@ from ..table import row, same
 
 same(
     "permute transpose.int t unsqueeze squeeze squeeze.dim squeeze.dims flip roll diagonal diag_embed tril triu "
-    "pixel_shuffle pixel_unshuffle movedim.int movedim.intlist swapaxes swapdims trace diag rot90 fliplr flipud diagonal_scatter "
-    "select_scatter"
+    "pixel_shuffle pixel_unshuffle movedim.int movedim.intlist swapaxes swapdims trace diag rot90 fliplr flipud diagonal_scatter"
 )
 
 _END = 2**63 - 1
@@ -160,6 +159,18 @@ def _slice_scatter(call):
     return f"expect_dims(cat([{', '.join(parts)}], dim={dim}), {call.sizes(call.shape(call.node))})"
 
 
+@row("select_scatter")
+def _select_scatter(call):
+    """A place that is computed may count from the end, too."""
+    if isinstance(call["index"], int):
+        return call.same()
+    dim, size = call.dim(), call.size(call.shape(call["self"])[call.dim()])
+    place = call.emit(f"scalar_tensor({call.size(call['index'])}, dtype=i64)", "place")
+    place = call.emit(f"reshape(where({place} < 0, {place} + {size}, {place}), [1])", "place")
+    source = operand(call, call["src"], call.meta().dtype)
+    return f"index_copy({call('self')}, {dim}, {place}, unsqueeze({source}, {dim}))"
+
+
 @row("cat", "concat", "concatenate")
 def _cat(call):
     """Without the empty tensors of one dim that PyTorch passes over."""
@@ -170,10 +181,10 @@ def _cat(call):
         if not (call.rank(part) == 1 and call.shape(part) == [0] and call.rank(call.node) != 1)
     ]
     dim = call["dim"] % max(call.rank(call.node), 1)
-    texts = [operand(call, part, dtype) for part in parts]
+    sizes = call.shape(call.node)
+    texts = [_fitting(call, part, operand(call, part, dtype), dim, sizes) for part in parts]
     if len(texts) == 1:
         return texts[0]
-    sizes = call.shape(call.node)
     total = sizes[dim]
     if isinstance(total, int) or len(total.args) < _MANY:
         return f"cat([{', '.join(texts)}], dim={dim})"
@@ -188,6 +199,20 @@ def _cat(call):
         ]
         along = sums
     return _cat_of(call, texts, dim, sizes, call.program.total_of(along))
+
+
+def _fitting(call, part, text, dim, sizes):
+    """A part that is joined along `dim`, whose other sizes a run checks if PyTorch has computed
+    them in another way."""
+    own = call.shape(part)
+    differ = [
+        other
+        for other, (a, b) in enumerate(zip(own, sizes))
+        if other != dim and not (isinstance(a, int) and isinstance(b, int)) and a != b
+    ]
+    if not differ:
+        return text
+    return f"expect_dims({text}, {call.sizes([*sizes[:dim], own[dim], *sizes[dim + 1 :]])})"
 
 
 def _cat_of(call, texts, dim, sizes, size):
