@@ -16,28 +16,43 @@ from cases import Cases, Failure  # noqa: E402
 from dlc_tool import run_model  # noqa: E402
 
 BOUND = 1e-5  # of the largest element: both compute in f32, in another order
+#: The same for dtypes that round more or less.
+BOUNDS = {torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.float64: 1e-9}
 
 
-def _compare(got, wanted, title):
+def compare(got, wanted, title, each=False):
+    """Fails if trees of results differ. The bound is relative to the largest element of a tensor,
+    or to each element and 1 if `each`."""
     got, wanted = pytree.tree_leaves(got), pytree.tree_leaves(wanted)
     if len(got) != len(wanted):
         raise Failure(f"{title}: {len(got)} results, PyTorch gives {len(wanted)}")
     for ours, theirs in zip(got, wanted):
-        ours, theirs = torch.as_tensor(ours), torch.as_tensor(theirs)
-        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
-            found = f"{ours.dtype}{list(ours.shape)}"
-            raise Failure(f"{title}: {found}, PyTorch gives {theirs.dtype}{list(theirs.shape)}")
-        far = (
-            (ours - theirs).abs().double()
-            if theirs.is_floating_point() or theirs.is_complex()
-            else ((ours != theirs).double())
+        if isinstance(theirs, (torch.Tensor, int, float)):
+            _compare_tensors(torch.as_tensor(ours), torch.as_tensor(theirs), title, each)
+        elif type(ours) is not type(theirs) or ours != theirs:
+            raise Failure(f"{title}: {ours!r}, PyTorch gives {theirs!r}")
+
+
+def _compare_tensors(ours, theirs, title, each):
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        found = f"{ours.dtype}{list(ours.shape)}"
+        raise Failure(f"{title}: {found}, PyTorch gives {theirs.dtype}{list(theirs.shape)}")
+    if not theirs.numel():
+        return
+    if theirs.is_complex():
+        ours, theirs = torch.view_as_real(ours.resolve_conj()), torch.view_as_real(
+            theirs.resolve_conj()
         )
-        same = torch.isnan(ours) & torch.isnan(theirs) | (ours == theirs)
-        far = torch.where(same, 0.0, far).max().item() if far.numel() else 0.0
-        finite = theirs.abs().double().nan_to_num(0.0, 0.0, 0.0)
-        most = max(finite.max().item() if finite.numel() else 0.0, 1.0)
-        if not far <= BOUND * most:
-            raise Failure(f"{title}: {far:.1e} off PyTorch's, whose largest element is {most:.1e}")
+    if theirs.is_floating_point():
+        far = (ours.double() - theirs.double()).abs()
+        size = theirs.double().abs().nan_to_num(0.0, 0.0, 0.0)
+    else:
+        far, size = (ours != theirs).double(), torch.ones(theirs.shape)
+    same = torch.isnan(ours) & torch.isnan(theirs) | (ours == theirs)
+    most = (size if each else size.max()).clamp(min=1.0)
+    far = torch.where(same, 0.0, far / most).max().item()
+    if not far <= BOUNDS.get(theirs.dtype, BOUND):
+        raise Failure(f"{title}: {far:.1e} of {size.max().item():.1e} off PyTorch's")
 
 
 class Of(nn.Module):
@@ -86,7 +101,7 @@ class Checks(Cases):
             for inputs in calls:
                 title = " and ".join(str(list(torch.as_tensor(x).shape)) for x in inputs)
                 wanted = module(*inputs)
-                _compare(model(*inputs), wanted, title)
+                compare(model(*inputs), wanted, title)
                 if emulated:
                     self._emulated(model, package, inputs, wanted, title)
 
@@ -97,7 +112,7 @@ class Checks(Cases):
         outputs = [value.name for value in model.outputs]
         found = run_model(package, dict(zip(names, tensors)), outputs, "--device", "cuda-emu")
         wanted = [x for x in pytree.tree_leaves(wanted) if isinstance(x, torch.Tensor)]
-        _compare([torch.from_numpy(x) for x in found], wanted, f"cuda-emu, {title}")
+        compare([torch.from_numpy(x) for x in found], wanted, f"cuda-emu, {title}")
 
     def compiled(self, name, function, calls, eager=None, dynamic=True):
         """torch.compile; `eager`: a part of the warning of what stays in eager PyTorch, or None."""
@@ -112,7 +127,7 @@ class Checks(Cases):
             made = torch.compile(function, backend=backend, dynamic=dynamic)
             for inputs in calls:
                 title = " and ".join(str(list(torch.as_tensor(x).shape)) for x in inputs)
-                _compare(made(*inputs), function(*inputs), title)
+                compare(made(*inputs), function(*inputs), title)
             said = [str(one.message) for one in found if one.category is dlc.CompileWarning]
             if eager is None and said:
                 raise Failure(f"eager PyTorch has a part: {said[0]}")

@@ -6,6 +6,7 @@ sample of PyTorch's database at the overload, and some networks, each in a proce
   run_aten.py FILE...       these alone: modules backend tags opinfo networks ...
   run_aten.py --networks    every network of test/conformance/run_zoo.py, by both ways
   run_aten.py --opinfo      the whole database
+  run_aten.py --constructs  every construct of test/aten/constructs
 
 The turn of the sample is the number of the commit (DLC_TURN)."""
 
@@ -22,6 +23,8 @@ TIMEOUT = 1500
 TURNS = 24
 #: Files that every commit runs.
 OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend")
+#: The same, of which it runs a sample by itself.
+SAMPLED = ("constructs",)
 IN_TURN = ("control", "complex", "flexible", "decoders", "exported")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 
@@ -40,7 +43,7 @@ def commands():
     """The command of each file of tests."""
     python = os.path.join(ROOT, "test", "python")
     found = {name: [os.path.join(HERE, name + ".py")] for name in OWN}
-    for name in ("tags", *IN_TURN):
+    for name in (*SAMPLED, "tags", *IN_TURN):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
     found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{turn() % TURNS}/{TURNS}"]
     share = [network for i, network in enumerate(NETWORKS) if i % 3 == turn() % 3]
@@ -99,6 +102,9 @@ def main():
         chosen = list(known)
     elif chosen == ["--opinfo"]:
         known = {"opinfo": known["opinfo"][:1]}
+        chosen = list(known)
+    elif chosen == ["--constructs"]:
+        known = {"constructs": [*known["constructs"], "--all"]}
         chosen = list(known)
     if unknown := set(chosen) - set(known):
         sys.exit(f"no file of tests is called {unknown.pop()}; there are {', '.join(known)}")

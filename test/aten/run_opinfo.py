@@ -11,7 +11,7 @@ compared with eager PyTorch.
     run_opinfo.py --verbose        the texts of what is wrong, too
 
 It needs PyTorch 2.5 or newer with expecttest, and the dlc package of a build in PYTHONPATH.
-refused.txt and excused.txt say what is known; where all entries are judged, a line that nothing
+opinfo/refused.txt and excused.txt say what is known; where all entries are judged, a line that nothing
 meets is a failure. The last line is "N passed, M failed"."""
 
 import argparse
@@ -36,7 +36,7 @@ class Report:
 
         self.cases, self.is_verbose = cases, is_verbose
         self.refused, self.excused = (
-            Listed(os.path.join(HERE, name)) for name in ("refused.txt", "excused.txt")
+            Listed(os.path.join(HERE, "opinfo", name)) for name in ("refused.txt", "excused.txt")
         )
         self.by_overload = collections.defaultdict(collections.Counter)
         self.reasons = collections.defaultdict(collections.Counter)
