@@ -16,46 +16,66 @@ HELP = "tools/driver/cli/CompileCommand.cpp"
 REFUSED = "test/conformance/onnx_refused.txt"
 INTRO = """# ONNX operators
 
-Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the tables in `frontend/onnx`; do not edit.
+Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the tables in
+`frontend/onnx`; do not edit.
 
-`dlc compile model.onnx` and `dlc import model.onnx -o model.dl` take opsets OLDEST to NEWEST of ONNX, in the dtypes of the operators they
-become ([operators](operators.md)). "Composed" is made of several. A form of an operator that is not imported is refused with the name of
-its node, all of a model's in one run, with exit code 3. Random numbers are those of their node's `seed`, the same in each run and on each
-device; a node without one gets one. `--state h0=hn` makes of an input and the output that is its next value a
-[state](language.md#states), which stays in the model and is 0 at first: both have one type. `--state 'past.*=present.*'` names many.
-Where each next value is the state with new positions after it, as in a decoder, the states become [caches](generation.md) of a fixed size:
-`--state 'past_key_values.*=present.*[1024]'`.
+`dlc compile model.onnx` and `dlc import model.onnx -o model.dl` accept ONNX opsets OLDEST to
+NEWEST, in the dtypes of the operators that they become ([operators](operators.md)). "Composed"
+means several dlc operators. Unsupported forms are reported with their node names, all in one run,
+with exit code 3. Random numbers depend on their node's `seed`, and are the same in each run and on
+each device; a node without a seed gets one.
 
-Control characters in names become `_`; a note says so of inputs and outputs. The zeros of sparse initializers are stored.
+`--state h0=hn` makes an input a [state](language.md#states): output `hn` is its next value. The
+state stays in the model and is initially 0; input and output have the same type. `--state
+'past.*=present.*'` names several. If each next value is the state followed by new positions, as in
+a decoder, the states become [caches](generation.md) of fixed size: `--state
+'past_key_values.*=present.*[1024]'`.
 
-A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--min-shapes` and `--max-shapes` narrow. Where a node needs more
-of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
-f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error. Sizes that the model computes from its shapes,
-and dims that have to agree, are in [sizes](sizes.md).
+Control characters in names become `_`; a note says so for inputs and outputs. The zeros of sparse
+initializers are stored.
 
-Data may choose the branch of an If and the number of steps of a Loop or Scan. The results of the branches, and a carried tensor before and
-after a step, have one rank and dtype; a tensor that a Loop stacks has the same dims in each step. A state that no step reads, and one of a
-single element, may change its rank; a run in which such a loop takes no step is refused. Sequences and optionals may be values
-inside a model, its branches and its loops, but not its inputs or outputs. In a loop, and at positions that the model computes, all tensors
-of a sequence have one rank; so have the results of a SequenceMap over a length that the model computes, which is a loop. In a model with
-states (`--state`) the import has to know the sizes that shapes are made of.
+A dim without a number is a symbol with the range 1..65536, or 1..16777216 for the length of a
+signal; `--shapes`, `--min-shapes` and `--max-shapes` narrow it. If a node needs a smaller range,
+the range is narrowed, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes
+index 3 of dim 1 of f32[N,sequence,4]". A bound that you give is kept; if it is too wide for a
+node, that is an error. [Sizes](sizes.md) describes sizes that the model computes from its shapes,
+and dims that must be equal.
 
-Where the standard, its node tests, PyTorch and ONNX Runtime differ: a Resize by scales with `align_corners` puts the last element of the
-result on the last one of the input, as the standard's text, PyTorch and ONNX Runtime do. A scale below 1 in a file that PyTorch has not
-written counts the size before it is rounded, as the node tests do. The size itself is the product of f32 numbers, rounded down: 10 by
-0.9 is 9, as in PyTorch and ONNX Runtime. A pytorch_half_pixel to a size that is 1 in a run alone takes the middle, as PyTorch does.
-A Gelu of minus infinity is 0 or a tiny number, where the formula gives NaN. A Range has max(ceil((limit - start) / delta), 0) elements in
-double arithmetic, as in PyTorch and ONNX Runtime: the f32 numbers 0.3 and 0.1 give 4.
+The branch of an If and the number of steps of a Loop or Scan may depend on the data. The results of
+both branches have the same rank and dtype, and so do a carried tensor before and after a step. A
+tensor that a Loop stacks has the same dims in each step. A carried tensor that no step reads, or
+that has a single element, may change its rank; a run in which such a loop takes no step is refused.
+Sequences and optionals may be values inside a model, its branches and its loops, but not its inputs
+or outputs. In a loop, and at positions that the model computes, all tensors of a sequence have the
+same rank. The results of a SequenceMap over a computed length also have the same rank, because it
+is a loop. In a model with states (`--state`), the import must know the sizes that shapes are made
+of.
 
-The rank of a Squeeze without axes depends on the sizes that turn up. dlc drops the dims that are always 1, and takes other symbolic dims
-for 2 or more; a note says so, and `--shapes` gives them the size 1. A dim that the data decide, as of NonZero, is kept.
+The standard, its node tests, PyTorch and ONNX Runtime differ in these points:
 
-A Loop without an initial condition ends where its body says so, as in ONNX Runtime; the standard's text lets it take all its steps.
+- A Resize by scales with `align_corners` puts the last element of the result on the last one of the
+  input, as the standard's text, PyTorch and ONNX Runtime do.
+- A Resize scale below 1 in a file not written by PyTorch counts the size before rounding, as the
+  node tests do. The size itself is the product of f32 numbers, rounded down: 10 by 0.9 is 9, as in
+  PyTorch and ONNX Runtime.
+- A pytorch_half_pixel Resize to a size that is 1 only at run time takes the middle, as PyTorch
+  does.
+- A Gelu of minus infinity is 0 or a tiny number; the formula gives NaN.
+- A Range has max(ceil((limit - start) / delta), 0) elements in double arithmetic, as in PyTorch and
+  ONNX Runtime: the f32 numbers 0.3 and 0.1 give 4.
+- A Loop without an initial condition ends when its body says so, as in ONNX Runtime; by the
+  standard's text it takes all its steps.
 
-Operators of `com.microsoft`, which ONNX Runtime's optimizer, its quantizer and the builders of language models write, compute what ONNX
-Runtime computes. The weights of MatMulNBits, GatherBlockQuantized and QMoE have their few bits in the compiled file, too. The caches of
-GroupQueryAttention grow by the new tokens if `total_sequence_length` is their sum with the past, or a symbol that can be; a past with a
-number of positions is a buffer, into which the new tokens are written."""
+The rank of a Squeeze without axes depends on the sizes at run time. dlc drops the dims that are
+always 1 and assumes that other symbolic dims are 2 or more; a note says so, and `--shapes` sets
+them to 1. A data-dependent dim, as of NonZero, is kept.
+
+Operators of `com.microsoft`, which ONNX Runtime's optimizer, its quantizer and the builders of
+language models write, compute what ONNX Runtime computes. The few-bit weights of MatMulNBits,
+GatherBlockQuantized and QMoE keep their size in the compiled file. The caches of
+GroupQueryAttention grow by the new tokens if `total_sequence_length` is the sum of these and the
+past, or a symbol that can be. A past with a fixed number of positions is a buffer, into which the
+new tokens are written."""
 # ONNX's own domain, with the opset that first had each operator (schemas of onnx 1.23.2, opset 28).
 STANDARD = """Abs:1 Acos:7 Acosh:9 Add:1 AffineGrid:20 And:1 ArgMax:1 ArgMin:1 Asin:7 Asinh:9 Atan:7
 Atanh:9 Attention:23 AveragePool:1 BatchNormalization:1 Bernoulli:15 BitCast:26 BitShift:11
@@ -88,18 +108,18 @@ STANDARD = {name: int(opset) for name, opset in (entry.split(":") for entry in S
 GRADIENT = """
 ## Gradient
 
-`ai.onnx.preview.training.Gradient` differentiates in reverse, and what it gives can be differentiated again. It goes through these of the
-operators that a model becomes, and through whatever gives integers or bools: NAMES.
+`ai.onnx.preview.training.Gradient` differentiates in reverse mode; its result can be differentiated
+again. It supports these operators, and all that return integers or bools: NAMES.
 """
 CASES = """
 ## Test cases of ONNX that do not pass
 
-All others of the node tests and small models that the ONNX project publishes do (`test/conformance/run_onnx.py --all --other`). These
-are refused in words:
+All other node tests and small models that the ONNX project publishes pass
+(`test/conformance/run_onnx.py --all --other`). These are refused with a message:
 """
 REASONS = {
     "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
-    "dlc draws numbers and truth values alone, not one of several": r"Multinomial",
+    "dlc draws numbers and truth values, not one of several classes": r"Multinomial",
 }
 
 

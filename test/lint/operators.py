@@ -9,13 +9,17 @@ LIBRARY = "frontend/dl/library/"  # functions that are written in the language
 OPS = "ir/dl/DLOps.td"  # the page has the families in its order
 INTRO = """# Operators of `dl 1`
 
-Printed by `tools/scripts/operators` from the records in `ir/dl` and the functions in `frontend/dl/library`; do not edit.
+Printed by `tools/scripts/operators` from the records in `ir/dl` and the functions in
+`frontend/dl/library`; do not edit.
 
-Each line is a call in PyTorch's schema syntax: `int[2]` takes one int or two, `?` may be `None`, `SymInt[]` may use symbols, a
-`BoolTensor` is a condition, for an `IntTensor` an integer may stand, and `True return_indices` is an argument that is true in this way of calling. Where a tensor is expected a
-number or a dim may stand, and elementwise operators broadcast and find a common dtype as PyTorch's do; functions of reals take
-integers as f32. Convolutions and pools take one image without its batch too. Layers (`Conv2d(...)`) take the same arguments, their sizes
-first, as in `torch.nn`."""
+Calls are written in PyTorch's schema syntax. `int[2]` takes one integer or two, `?` allows `None`,
+`SymInt[]` allows symbols, a `BoolTensor` is a condition, and an `IntTensor` may be an integer.
+`True return_indices` is an argument that must be true in this form of the call.
+
+A number or a dim may take the place of a tensor. Elementwise operators broadcast and promote dtypes
+as PyTorch's do; functions of real numbers take integers as f32. Convolutions and pools also take
+one image without a batch dim. Layers (`Conv2d(...)`) take the same arguments after their sizes, as
+in `torch.nn`."""
 DTYPES = {
     "DL_FloatTensor": "floats", "DL_NumberTensor": "floats, integers", "DL_Tensor": "all",
     "DL_AnyTensor": "all, small ones too", "DL_BitsTensor": "integers, bool",
