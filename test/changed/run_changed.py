@@ -123,9 +123,8 @@ def run_all(selection):
     steps = Steps()
     steps.run("lint", [sys.executable, os.path.join(ROOT, "test", "lint", "run")])
     programs = sorted({program for program, _ in selection.unit})
-    needed = (
-        ["dlc", "dlc-opt", "dlc-translate", "numeric"] if selection.lit or selection.ops else []
-    )
+    tools = ["dlc", "dlc-opt", "dlc-translate", "numeric-reference"]
+    needed = tools if selection.lit or selection.ops else []
     if needed + programs and not steps.run("build", ["ninja", "-C", BUILD, *needed, *programs]):
         return steps
     if selection.lit:

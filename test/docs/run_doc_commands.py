@@ -199,6 +199,8 @@ class Words:
         words = code.split()
         flags = [w.split("=")[0] for w in words if re.match(r"--[a-z]", w)]
         if words[0] == "dlc" and len(words) > 1 and re.fullmatch(r"[a-z]+", words[1]):
+            if words[1] == "help" and len(words) > 2:
+                words = ["dlc", *words[2:]]
             if words[1] not in self.subcommands:
                 return f"dlc has no subcommand '{words[1]}'"
             texts = [self.subcommands[words[1]]]

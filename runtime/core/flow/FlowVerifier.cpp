@@ -6,6 +6,7 @@
 #include "runtime/core/DType.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace dlc;
 using namespace dlc::rt;
@@ -206,7 +207,7 @@ private:
   struct Scope {
     std::vector<uint32_t> slots, numbers;
   };
-  Scope enter() { return {std::move(ownSlots), std::move(ownNumbers)}; }
+  Scope enter() { return {std::exchange(ownSlots, {}), std::exchange(ownNumbers, {})}; }
   void leave(Scope outer) {
     for (uint32_t index : ownSlots)
       slots[index].isVisible = false;

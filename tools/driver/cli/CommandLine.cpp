@@ -272,6 +272,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addExplainCommand(app, action);
   addRefitCommand(app, action);
   addDoctorCommand(app, action);
+  app.add_subcommand("help", "Explain a command, or an option of a command");
   for (CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
     checkNumbers(*command);
   layOutHelp(app);

@@ -118,7 +118,8 @@ std::string helpOn(CLI::App &app, const std::vector<std::string> &words, std::st
     return refuse("'dlc' has no command ", words.front(), "dlc --help");
   if (words.size() == 1) {
     auto examples = texts().examples.find(command);
-    return examples == texts().examples.end() ? command->help() : examples->second + "\n";
+    return examples == texts().examples.end() ? command->help(app.get_name())
+                                              : examples->second + "\n";
   }
   std::string text;
   for (size_t i = 1; i < words.size(); ++i) {
