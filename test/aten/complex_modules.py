@@ -123,7 +123,11 @@ def sums(x):
 def products(x):
     c = torch.complex(x, x + 1)
     return parts(
-        c @ c.t(), c.t() @ c.conj(), c[None] @ c.t()[None], torch.einsum("nk,mk->nm", c, c)
+        c @ c.t(),
+        c.t() @ c.conj(),
+        c[None] @ c.t()[None],
+        torch.einsum("nk,mk->nm", c, c),
+        torch.einsum("nk,mk,nk->m", c, x.to(c.dtype), c.conj()),
     )
 
 

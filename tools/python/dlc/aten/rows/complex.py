@@ -1,4 +1,6 @@
-"""Rows of ops on each element of complex tensors."""
+"""Rows of arithmetic on complex tensors."""
+
+import itertools
 
 import torch
 
@@ -184,3 +186,19 @@ def _isnan(call):
 @row("isfinite")
 def _isfinite(call):
     return f"all(isfinite({call('self')}), -1)"
+
+
+@row("einsum")
+def _einsum(call):
+    """The product of n pairs is a sum of 2^n products of their parts."""
+    equation, operands = call["equation"], [call.parts(x) for x in call["tensors"]]
+    sums = ["", ""]
+    for chosen in itertools.product((0, 1), repeat=len(operands)):
+        parts = [operand[part] for operand, part in zip(operands, chosen)]
+        if None in parts:
+            continue
+        power = sum(chosen)  # of i
+        term = f'einsum("{equation}", {", ".join(parts)})'
+        sign = "-" if power % 4 > 1 else "+"
+        sums[power % 2] += f" {sign} {term}"
+    return call.stacked(*(text.removeprefix(" +").strip() for text in sums))
