@@ -1,9 +1,9 @@
 //===- FlatImage.cpp - An ELF object laid out as position-independent bytes ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM gives an ELF object; the runtime has no linker. So the compiler links: sections lie one
-// after another, calls and reads of constants become distances within the image. memcpy and memset
-// go through stubs of 16 bytes, a jump through the slot behind it.
+// LLVM emits an ELF object, and the runtime has no linker, so the compiler links it: it places the
+// sections one after another and turns calls and constant reads into offsets within the image.
+// Calls of memcpy and memset go to 16-byte entries, each a jump through the slot that follows it.
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/image/FlatImage.h"
 

@@ -1,10 +1,9 @@
 //===- IntegerDivision.cpp - Quotients of vectors of integers -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x86 divides integers one at a time and floats by the vector. A float that holds dividend, divisor
-// and, with bits to spare, their quotient gives the same after truncation: where a / b is no whole
-// number it is at least 1 / b away from one, which rounding of at most a / b * 2^-p cannot cross
-// while a < 2^p.
+// x86 has vector division for floats only. Dividing a and b as floats of p bits, which hold both,
+// and truncating gives the integer quotient while a < 2^p: if a / b is not an integer, it is at
+// least 1 / b away from one, and the rounding error is at most a / b * 2^-p.
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/lower/LowerKernels.h"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A float becomes an integer of at most 16 bits as select(x is NaN, 0, max(min(x, high), low)).
-// What a NaN or a zero with a sign would be in max and min does not matter there, so that a
-// comparison and a choice do for each: one instruction of x86.
+// The result of max and min for a NaN or a signed zero does not matter here, so each of them is a
+// comparison and a select, which is one x86 instruction.
 //
 // QuantizeLinear converts round(x / scale) + zero point. Where the scale is a constant, x is
 // clamped before it is divided, and two multiplications by the reciprocal divide it: the reciprocal

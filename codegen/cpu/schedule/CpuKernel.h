@@ -1,8 +1,8 @@
 //===- CpuKernel.h - The function of one CPU kernel while it is filled --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all CPU schedules share: the signature over flat buffers, loops, and how elements come from
-// and go to memory, one at a time or as a vector along one loop variable.
+// The base of all CPU schedules: the function's signature over flat buffers, its loops, and loads
+// and stores of elements, either one at a time or as a vector along one loop variable.
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_SCHEDULE_CPUKERNEL_H
 #define DLC_CODEGEN_CPU_SCHEDULE_CPUKERNEL_H

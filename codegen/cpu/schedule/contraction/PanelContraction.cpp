@@ -36,8 +36,8 @@ static bool mayBeEmpty(RankedTensorType type) {
   return llvm::any_of(dl::getDims(type), [&](AffineExpr dim) { return dl::isConstant(dim, 0); });
 }
 
-/// How many neighbours along loop `dim` read the same through `map`: 0 where all do, nullopt where
-/// there is no such number.
+/// Returns how many neighbours along loop `dim` read the same element through `map`: 0 if all do,
+/// nullopt if the number varies.
 static std::optional<int64_t> groupAlong(AffineMap map, unsigned dim) {
   int64_t size = 0;
   bool isGrouped = true;
@@ -308,9 +308,10 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   return found;
 }
 
-/// What gains no panels (groups, depthwise) still gains from b lying along the vectors of
-/// scheduleReduction: along the columns of the result where a moves with them, or along those that
-/// a has where the result is written another way, else along a reduction dim where a is contiguous.
+/// Packs b along the vectors of scheduleReduction, for products that gain nothing from panels
+/// (grouped and depthwise). The vectors run along the columns of the result if a moves with them;
+/// along the columns of a if the result is written in another order; else along a reduction dim in
+/// which a is contiguous.
 static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)

@@ -59,8 +59,8 @@ struct PanelContraction {
   /// The instruction set from which on none is faster.
   IsaVariant bestIsa() const;
 
-  /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains
-  /// nothing.
+  /// Returns the panel contraction of the kernel of `emitter`; nullopt if the kernel is not a
+  /// product or gains nothing from panels.
   static std::optional<PanelContraction> match(BodyEmitter &emitter, IndexMath &math);
 
 private:

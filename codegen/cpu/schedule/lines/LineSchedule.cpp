@@ -1,9 +1,10 @@
 //===- LineSchedule.cpp - Running sums of lines on the CPU --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of sums that do not go along the last dim, a tile is 16 neighbouring lines, a vector of sums;
-// else it is one line. Integers, whose sums are the same in any order, are added up in vectors;
-// reals one after the other: a part of them may be out of range where no sum is.
+// A tile of sums along the last dim is one line; of other sums it is 16 neighbouring lines, one per
+// lane of a vector. Along the last dim, integers are added in vectors, since their sums do not
+// depend on the order. Floats are added one by one: a partial sum in another order could overflow
+// although no running sum does.
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/lines/CpuLines.h"
 

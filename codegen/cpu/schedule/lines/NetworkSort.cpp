@@ -41,8 +41,8 @@ void NetworkSort::order(Rows &rows, unsigned low, unsigned high) {
   rows[high] = arith::MaxUIOp::create(k.builder, k.loc, a, b);
 }
 
-/// Of two times four rows equally far apart, each four in order of their elements: the steps of
-/// half and of a quarter of what the four span.
+/// Runs the steps at half and at a quarter of the span on two groups of four rows. The rows of a
+/// group are equally far apart and are given in order of position.
 void NetworkSort::halveQuarters(Rows &rows) {
   for (unsigned four : {0u, 4u}) {
     order(rows, four, four + 2);
@@ -108,8 +108,8 @@ void NetworkSort::sortBlocks() {
   });
 }
 
-/// Of blocks of 2^logSize rows, 16 or more, whose halves are in order: the steps of half, a quarter
-/// and an eighth of the size.
+/// Runs the steps at half, a quarter and an eighth of the size on blocks of 2^logSize rows, at
+/// least 16, whose halves are sorted.
 void NetworkSort::mergeRows(Value logSize) {
   Value logApart = minus(logSize, k.index(kSteps)), apart = shiftLeft(k.index(1), logApart);
   Value last = minus(shiftLeft(k.index(1), logSize), k.index(1));
@@ -135,8 +135,8 @@ void NetworkSort::mergeRows(Value logSize) {
       });
 }
 
-/// Of blocks of all rows in 2^logLanes lanes, two or more, whose halves are in order: the steps
-/// across lanes, and those of half and a quarter of the rows.
+/// Runs the steps across lanes and at half and a quarter of the rows on blocks of all rows in
+/// 2^logLanes lanes, at least two, whose halves are sorted.
 void NetworkSort::mergeLanes(unsigned logLanes) {
   unsigned lanes = 1u << logLanes;
   Value quarter = shiftRight(rows, k.index(2)), last = minus(rows, k.index(1));

@@ -32,8 +32,8 @@ static constexpr int64_t kRoom = PairSort::kMost;
 /// Elements from which it pays to leave some out, and the bits of the keys by which.
 static constexpr int64_t kManyElements = 1024;
 static constexpr unsigned kFirstBits = 11;
-/// Of a line, in equal steps; and how many more of them than are expected among the first are taken
-/// for enough.
+/// Samples of a line, equally spaced; and how many samples above the expected count a threshold
+/// must have below it to be taken as sufficient.
 static constexpr int64_t kSamples = 512, kSpareSamples = 8;
 
 namespace {
