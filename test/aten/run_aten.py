@@ -2,13 +2,13 @@
 """PyTorch's own graphs through dlc, on a current PyTorch: the files of tests beside this one, a
 sample of PyTorch's database at the overload, and some networks, each in a process of its own.
 
-  run_aten.py               those of this commit's turn
+  run_aten.py               those of the run's seed
   run_aten.py FILE...       these alone: modules backend tags opinfo networks ...
   run_aten.py --networks    every network of test/conformance/run_zoo.py, by both ways
   run_aten.py --opinfo      the whole database
   run_aten.py --constructs  every construct of test/aten/constructs
 
-The turn of the sample is the number of the commit (DLC_TURN)."""
+The sample is that of the run's seed (test/conformance/cases.py)."""
 
 import os
 import re
@@ -19,41 +19,33 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 TIMEOUT = 1500
-#: A commit's share of the database, of the larger files of tests, and of the networks.
-TURNS = 24
-#: Files that every commit runs.
+sys.path.insert(0, os.path.join(ROOT, "test", "conformance"))
+from cases import SEED, split  # noqa: E402
+#: A run takes one in so many of the database, of the larger files of tests, and of the networks.
+PARTS = 24
+#: Files that every run takes.
 OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend")
 #: The same, of which it runs a sample by itself.
 SAMPLED = ("constructs",)
-IN_TURN = ("control", "complex", "flexible", "decoders", "exported")
+BY_SEED = ("control", "complex", "flexible", "decoders", "exported")
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
-
-
-def turn():
-    given = os.environ.get("DLC_TURN")
-    if given:
-        return int(given)
-    done = subprocess.run(
-        ["git", "-C", ROOT, "rev-list", "--count", "HEAD"], capture_output=True, text=True
-    )
-    return int(done.stdout or 0)
 
 
 def commands():
     """The command of each file of tests."""
     python = os.path.join(ROOT, "test", "python")
     found = {name: [os.path.join(HERE, name + ".py")] for name in OWN}
-    for name in (*SAMPLED, "tags", *IN_TURN):
+    for name in (*SAMPLED, "tags", *BY_SEED):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
-    found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{turn() % TURNS}/{TURNS}"]
-    share = [network for i, network in enumerate(NETWORKS) if i % 3 == turn() % 3]
+    found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{SEED % PARTS}/{PARTS}"]
+    share, _ = split(NETWORKS, 3)
     found["networks"] = [os.path.join(python, "run_modules.py"), *share]
     return found
 
 
-def of_turn(known):
-    """The files that a commit runs."""
-    others = set(IN_TURN) - {IN_TURN[turn() % len(IN_TURN)]}
+def of_seed(known):
+    """The files that a run takes."""
+    others = set(BY_SEED) - {BY_SEED[SEED % len(BY_SEED)]}
     return [name for name in known if name not in others]
 
 
@@ -109,7 +101,7 @@ def main():
     if unknown := set(chosen) - set(known):
         sys.exit(f"no file of tests is called {unknown.pop()}; there are {', '.join(known)}")
     passed = failed = 0
-    for name in chosen or of_turn(known):
+    for name in chosen or of_seed(known):
         good, bad = run(name, known[name])
         passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed")

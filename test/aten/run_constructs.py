@@ -7,10 +7,9 @@ against eager PyTorch.
   run_constructs.py PART...      constructs whose names have a PART in them
   run_constructs.py --seed N     the sample of another seed
 
-The seed of a sample is the number of the commit, or DLC_TURN."""
+test/conformance/cases.py says what a seed is, and DLC_SEED."""
 
 import argparse
-import hashlib
 import importlib
 import logging
 import os
@@ -20,7 +19,8 @@ import torch
 
 from constructs import checks
 from constructs.construct import KNOWN
-from run_aten import turn
+from run_aten import SEED
+from cases import split  # run_aten names its folder
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "constructs")
 REFUSED = os.path.join(FOLDER, "refused.txt")
@@ -42,11 +42,6 @@ def read_refused():
     return dict(line.split("\t") for line in lines)
 
 
-def in_sample(name, seed):
-    digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % SHARE == 0
-
-
 def check_refused(run, refused):
     """refused.txt names cases that exist, and few constructs."""
     with run.case("refused.txt"):
@@ -62,9 +57,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help="parts of names of constructs")
     parser.add_argument("--all", action="store_true", help="every construct")
-    parser.add_argument("--seed", type=int, help="which sample [the number of the commit]")
+    parser.add_argument("--seed", type=int, help="which sample [DLC_SEED]")
     options = parser.parse_args()
-    seed = turn() if options.seed is None else options.seed
+    seed = SEED if options.seed is None else options.seed
     logging.getLogger("torch").setLevel(logging.ERROR)  # of graph breaks, which are meant
     torch.set_num_threads(1)
     load()
@@ -78,8 +73,7 @@ def main():
         chosen = list(KNOWN)
     else:
         print(f"seed {seed}")
-        chosen = [name for name in KNOWN if in_sample(name, seed)]
-        others = len(KNOWN) - len(chosen)
+        chosen, others = split(KNOWN, SHARE, seed)
         run.leave_out(others, "constructs of another seed: --all takes them")
     check_refused(run, refused)
     for name in chosen:

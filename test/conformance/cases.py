@@ -2,7 +2,31 @@
 forgotten."""
 import collections
 import contextlib
+import os
+import time
 import traceback
+import zlib
+
+#: The seed of the samples of a run: DLC_SEED, by default the day. A long kind of test takes one in
+#: N of its cases by a hash of their names, so that a red run can be repeated: runs of one day, and
+#: runs with one seed, take the same cases at any commit. Seeds 0 to N - 1 take all of them.
+SEED = int(os.environ.get("DLC_SEED") or time.time() // 86400)
+
+
+def takes(name, parts, seed=SEED):
+    """Whether a run takes the case; `parts` is how many runs take all."""
+    return (zlib.crc32(name.encode()) + seed) % parts == 0
+
+
+def split(names, parts, seed=SEED):
+    """(cases of the run, how many are left out)"""
+    taken = [name for name in names if takes(name, parts, seed)]
+    return taken, len(names) - len(taken)
+
+
+def one_of(name, choices, seed=SEED):
+    """The choice that a run makes for the case; each comes in turn."""
+    return choices[(zlib.crc32(name.encode()) + seed) % len(choices)]
 
 
 class Failure(Exception):

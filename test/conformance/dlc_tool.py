@@ -13,7 +13,6 @@ BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 DLC = os.environ.get("DLC_TOOL", os.path.join(BUILD, "bin", "dlc"))
 TRANSLATE = os.path.join(BUILD, "bin", "dlc-translate")
 TIMEOUT = 300
-TURN = int(os.environ.get("DLC_TURN", 0))  # which sample a long kind of test takes
 
 
 def run_tool(*command, cwd=None, timeout=TIMEOUT):

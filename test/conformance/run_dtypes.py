@@ -3,7 +3,7 @@
 PyTorch in f64 over the same stored weights, with the emulator's checker under each of its three
 policies.
 
-    run_dtypes.py          one dtype of every other network, under one policy: others at each commit
+    run_dtypes.py          one in PARTS networks and dtypes (cases.py), under one policy
     run_dtypes.py --all    all dtypes, all policies, on demand
 
 Networks without an oracle here have stored outputs (run_corpus.py): in 16 bits they are held
@@ -20,8 +20,8 @@ import torch
 
 import networks
 import oracles
-from cases import Cases, Failure
-from dlc_tool import BUILD, ROOT, TURN, compile_model, expect_close, run_tool
+from cases import SEED, Cases, Failure, one_of, takes
+from dlc_tool import BUILD, ROOT, compile_model, expect_close, run_tool
 from torch_oracle import read_safetensors
 
 sys.path.insert(
@@ -32,6 +32,7 @@ from modules import from_bytes, to_bytes  # noqa: E402
 OUT = os.path.join(BUILD, "test-logs", "dtypes")
 DTYPES = ("f32", "f16", "bf16")
 POLICIES = ("order", "reverse", "random:7")
+PARTS = 6
 # Networks of large images: the emulator takes minutes for one with its checker. run_examples.py
 # runs them without.
 LARGE = ("resnet18", "unet", "dcgan")
@@ -130,13 +131,11 @@ def main():
     emulator = {"DLC_LIBCUDA": os.path.join(BUILD, "lib", "libdlc_cuda_emu.so"),
                 "DLC_LIBNVRTC": os.path.join(BUILD, "lib", "libdlc_nvrtc_emu.so")}
     cases, others = Cases(), 0
-    for position, (name, network) in enumerate(networks.NETWORKS.items()):
+    for name, network in networks.NETWORKS.items():
         if options.network and name not in options.network:
             continue
-        for number, dtype in enumerate(DTYPES):
-            # 2 and 3 have no divisor in common: six commits take each network in each dtype.
-            if not options.all and ((position + number + TURN) % len(DTYPES) or
-                                    (position + TURN) % 2):
+        for dtype in DTYPES:
+            if not options.all and not takes(f"{name} in {dtype}", PARTS):
                 others += 1
                 continue
             subject = None
@@ -146,8 +145,7 @@ def main():
                 continue
             with cases.case(f"{name} in {dtype} on cpu"):
                 subject.check("cpu")
-            policies = POLICIES if options.all else POLICIES[(position + TURN // len(DTYPES))
-                                                             % len(POLICIES):][:1]
+            policies = POLICIES if options.all else [one_of(name, POLICIES, SEED // PARTS)]
             for policy in () if name in LARGE else policies:
                 with cases.case(f"{name} in {dtype} on cuda-emu, checked, {policy}"):
                     subject.check("cuda", **emulator, DLC_EMU_CHECK="1", DLC_EMU_POLICY=policy)

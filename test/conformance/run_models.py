@@ -6,8 +6,7 @@ fail, and unsupported (exit code 3), which is never a pass.
   run_models.py                    the models of models_passing.txt: none of them may fail
   run_models.py --all              every model, and the whole of each stream and text
   run_models.py --device cuda-emu  on the emulated GPU
-  run_models.py --emulated 6       on the CPU, and each sixth of them on the emulated GPU, by
-                                   DLC_TURN
+  run_models.py --emulated 6       on the CPU, and one in 6 of them on the emulated GPU (cases.py)
   run_models.py --json FILE        the verdicts
   run_models.py NAME...            these models alone
 
@@ -28,10 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dlc_tool import BUILD, DLC, TURN
+from dlc_tool import BUILD, DLC
 from onnx_files import graph_of
 from run_onnx import emulate
 from runtime_session import Refused, Session
+from cases import split
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "models_passing.txt")
@@ -295,8 +295,8 @@ def main():
                       sort_keys=True)
     if arguments.emulated:
         emulate()
-        sample = [words[0] for words in lines
-                  if "cuda-emu" in words[1:]][TURN % arguments.emulated::arguments.emulated]
+        sample, _ = split([words[0] for words in lines if "cuda-emu" in words[1:]],
+                          arguments.emulated)
         print(f"on the emulated GPU: {', '.join(sample)}")
         again = run_all(sample, "cuda-emu", STEPS, int(os.environ.get("DLC_JOBS", os.cpu_count())))
         results.update({f"{name} on cuda-emu": result for name, result in again.items()})

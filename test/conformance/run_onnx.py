@@ -34,6 +34,7 @@ from onnx_files import Unreadable, extract, graph_of, index, read_tensor, small_
 from onnx_promises import PROMISES, draws
 from refused_cases import parse
 from runtime_session import Refused, Session
+from cases import split
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "onnx_passing.txt")
@@ -328,7 +329,7 @@ def main():
     parser.add_argument("--other", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")
     parser.add_argument("--text", action="store_true")
-    parser.add_argument("--turn", default="0/1", help="K/N: one case in N, others for each K")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="one case in N")
     parser.add_argument("--json")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
@@ -353,9 +354,7 @@ def main():
     chosen = arguments.names or (
         [name for name, row in rows.items() if beyond or row["core"] == "1"] +
         (small_models(folder) if beyond else []) if everything else passing)
-    turn, turns = map(int, arguments.turn.split("/"))
-    not_their_turn = [name for number, name in enumerate(chosen) if (number - turn) % turns]
-    chosen = [name for number, name in enumerate(chosen) if (number - turn) % turns == 0]
+    chosen, others = split(chosen, arguments.one_in)
     cases = [(name, os.path.join(folder, name if "/" in name else os.path.join("node", name)),
               rows.get(name, {}).get("op")) for name in chosen]
     results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())),
@@ -407,8 +406,8 @@ def main():
             out.writelines(name + "\n" for name in kept)
     print(f"{arguments.device}: {counts['pass']} pass ({consts} of them with --const-input), {counts['fail']} fail, "
           f"{counts['unsupported']} unsupported, of {len(results)}")
-    if not_their_turn:
-        print(f"{len(not_their_turn)} left out (cases whose turn it is not, 1 in {turns})")
+    if others:
+        print(f"{others} left out (cases of another seed, 1 in {arguments.one_in})")
     if counts["unsupported"]:
         print(
             f"{counts['unsupported']} left out (refused, each with its reason in onnx_refused.txt or named above)"

@@ -2,7 +2,7 @@
 """The folder of tools/scripts/gpu-check, made whole and run on the emulated GPU: it is green, it
 says what is wrong where something is, and it goes on where it was stopped.
 
-    run_check.py           one in PARTS of the cases, another part at each commit
+    run_check.py           one in PARTS of the cases (cases.py)
     run_check.py --all     all cases, on demand: half an hour"""
 import argparse
 import glob
@@ -13,12 +13,13 @@ import os
 import re
 import shutil
 import sys
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(TEST, "conformance"))
-from cases import Cases, Failure  # noqa: E402
-from dlc_tool import BUILD, TURN, dlc  # noqa: E402
+from cases import SEED, Cases, Failure, takes  # noqa: E402
+from dlc_tool import BUILD, dlc  # noqa: E402
 
 sys.path.insert(0, HERE)
 import weights  # noqa: E402
@@ -30,7 +31,7 @@ PARTS = 64
 
 def check(*arguments, expect=0, **environment):
     return run(sys.executable, "-S", os.path.join(FOLDER, "check"), "--emulator", LIBRARIES,
-               "--turn", f"{TURN}/{PARTS}", *arguments, expect=expect, **environment)
+               "--turn", f"{SEED}/{PARTS}", *arguments, expect=expect, **environment)
 
 
 def result():
@@ -48,14 +49,12 @@ def taken():
     """The names of this turn's cases, networks first."""
     with open(os.path.join(FOLDER, "manifest.json"), encoding="utf-8") as source:
         cases = json.load(source)["cases"]
-    return [case["name"] for number, case in enumerate(cases) if number % PARTS == TURN % PARTS]
+    return [case["name"] for case in cases if takes(case["name"], PARTS)]
 
 
 def planted_rule():
     """A case that fails is named, and its kernels are not verified; those of others are."""
     name = "digits-f32"  # sums of f32 in other orders: the bits of the GPU are not those of the CPU
-    with open(os.path.join(FOLDER, "manifest.json"), encoding="utf-8") as source:
-        number = [case["name"] for case in json.load(source)["cases"]].index(name)
     path = os.path.join(FOLDER, "cases", name, "reduced.txt.gz")
     with open(path, "rb") as source:
         before = source.read()
@@ -65,7 +64,8 @@ def planted_rule():
             gzip.compress(
                 re.sub(r"^(out \S+) roundings \d+$", r"\1 within 0 -1", text, flags=re.M).encode()))
     try:
-        said = check("--only", "cases", "--fresh", "--turn", f"{number % PARTS}/{PARTS}", expect=1)
+        turn = -zlib.crc32(name.encode()) % PARTS
+        said = check("--only", "cases", "--fresh", "--turn", f"{turn}/{PARTS}", expect=1)
     finally:
         with open(path, "wb") as out:
             out.write(before)

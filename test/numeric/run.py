@@ -1,17 +1,16 @@
 """Runs the numeric rows: each op and dtype at boundary shapes, on every voice, against PyTorch in
 double precision.
 
-    run.py [--voice NAME]... [--op NAME]... [--list] [--checked] [--turn K/N]
+    run.py [--voice NAME]... [--op NAME]... [--list] [--checked] [--one-in N]
 
 Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on
 the emulator); cuda-tf32 (sums of products of f32 with --precision tf32); cuda-small (recurrences on
 a GPU that does not hold their weights); with --checked instead cuda-order, cuda-reverse,
 cuda-random, cuda-tf32-order...: the emulator with its checker, under each of its policies. Without
---voice all of them run; one that the build does not have is counted as left out. --turn takes one
-in N rows and dtypes, others for each K; the rest is counted as left out. Without any of these the
-voices cuda and cpu-avx2 take every third row and dtype, reference every other one, the rest at the
-next commits (DLC_TURN), and each schedule of cuda runs some rows of each dtype, chosen for them or
-not (run_plans.py). The last lines are "N left out (reason)" and "N passed, N failed"."""
+--voice all of them run; one that the build does not have is counted as left out. --one-in takes one
+in N rows and dtypes (cases.py); the rest is counted as left out. Without any of these the voices
+cuda and cpu-avx2 take one in three rows and dtypes, reference one in two, and each schedule of cuda
+runs some rows of each dtype, chosen for them or not (run_plans.py). The last lines are "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -27,16 +26,21 @@ except ImportError:
           "0 passed, 0 failed")
     sys.exit(bool(os.environ.get("DLC_REQUIRE_TORCH")))
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "conformance")]
 import accuracy as acc
 from modules import Case, module_text
 from rows import ROWS
+from cases import takes
 from voices import CHECKED, VOICES, Failure, Missing
 
 SHOWN = 60
-TURN = int(os.environ.get("DLC_TURN", 0))
 # Rows in one module: one compile each, at as many times as there are processors.
 CHUNK = 24
+
+
+def name_of(case):
+    return f"{case.row.name} {case.dtype}"
 
 
 def results_of(voice, cases, sizes):
@@ -73,10 +77,9 @@ def main():
     parser.add_argument("--op", action="append")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--checked", action="store_true")
-    parser.add_argument("--turn")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N")
     options = parser.parse_args()
-    turn, turns = map(int, (options.turn or "0/1").split("/"))
-    isWhole = options.turn or options.voice or options.op
+    isWhole = options.one_in > 1 or options.voice or options.op
     torch.set_num_threads(1)
     if unknown := set(options.op or ()) - {row.op for row in ROWS}:
         parser.error(f"no rows of {', '.join(sorted(unknown))}")
@@ -87,26 +90,25 @@ def main():
         return 0
     groups = collections.defaultdict(list)
     not_its_turn = not_its_voices_turn = 0
-    numbers = {}
-    for number, case in enumerate(Case(row, dtype) for row in rows for dtype in row.dtypes):
-        if (number - turn) % turns == 0:
+    for case in (Case(row, dtype) for row in rows for dtype in row.dtypes):
+        if takes(name_of(case), options.one_in):
             groups[case.row.phase, tuple(case.row.sizes)].append(case)
-            numbers[case] = number
         else:
             not_its_turn += 1
     passed = failed = shown = 0
     left_out = []
     voices = {**VOICES, **CHECKED}
     for name in options.voice or (CHECKED if options.checked else VOICES):
-        takes = getattr(voices[name], "takes", lambda case: True)
+        can_take = getattr(voices[name], "takes", lambda case: True)
         own_turns = 1 if isWhole else vars(voices[name]).get("turns", 1)
         taken = {
             key: [
-                case for case in cases if takes(case) and (numbers[case] - TURN) % own_turns == 0
+                case for case in cases if can_take(case) and takes(name_of(case), own_turns)
             ] for key, cases in groups.items()
         }
         not_its_voices_turn += sum(
-            takes(case) and (numbers[case] - TURN) % own_turns != 0 for case in numbers)
+            can_take(case) and not takes(name_of(case), own_turns)
+            for cases in groups.values() for case in cases)
         total = sum(len(cases) * len(sizes) for (_, sizes), cases in taken.items())
         start, wrong = time.time(), 0
         try:
@@ -140,10 +142,10 @@ def main():
         left_out += left
     if not_its_turn:
         left_out.append(
-            f"{not_its_turn} left out (rows and dtypes whose turn it is not, 1 in {turns})")
+            f"{not_its_turn} left out (rows and dtypes of another seed, 1 in {options.one_in})")
     if not_its_voices_turn:
         left_out.append(
-            f"{not_its_voices_turn} left out (rows and dtypes that a voice takes at another commit)"
+            f"{not_its_voices_turn} left out (rows and dtypes that a voice takes with another seed)"
         )
     print(*left_out, sep="\n", end="\n" if left_out else "")
     print(f"{passed} passed, {failed} failed")

@@ -1,6 +1,6 @@
 """Runs numeric rows by each plan that can run them, chosen or not, on the CPU and the emulated GPU:
 a changed constant of the cost model must not change silently which schedules are tested. run.py
-does that for some rows of each schedule and dtype, others at each commit.
+does that for some rows of each schedule and dtype, by the seed (cases.py).
 
     run_plans.py [--all] [--plan NAME]...
 
@@ -18,7 +18,8 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from modules import Case, module_text
 from rows import ROWS
-from run import TURN, judge, results_of
+from run import judge, results_of
+from cases import SEED
 from voices import Cpu, Cuda, CudaTf32, Failure
 
 # Rows in one module, of one dtype.
@@ -60,7 +61,7 @@ def chunks():
     pieces = [(voice, "tf32" if voice is CudaTf32 else dtype, sizes, cases[i:i + CHUNK])
               for (voice, dtype, _, sizes), cases in groups.items()
               for i in range(0, len(cases), CHUNK)]
-    first = TURN * 7919 % max(1, len(pieces))
+    first = SEED * 7919 % max(1, len(pieces))
     return pieces[first:] + pieces[:first]
 
 

@@ -2,9 +2,9 @@
 """Every kernel of the test corpus through the real NVRTC, for sm_80, sm_90a and sm_120 (nvrtc-check
 says what is demanded).
 
-    run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows, and one in
-                           SCHEDULE_TURNS of those that the tests of the schedules print: another
-                           part at each commit
+    run_nvrtc.py           one in PARTS of the kernels of all networks and numeric rows, and one in
+                           SCHEDULE_PARTS of those that the tests of the schedules print
+                           (cases.py)
     run_nvrtc.py --all [--from K]   all of them, on demand: three hours on two cores. One part after
                                     the other, each with its counts;
                            --from goes on at the part that an interrupted run had begun
@@ -21,15 +21,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import kernel_corpus  # noqa: E402
-from cases import Cases, Failure  # noqa: E402
-from dlc_tool import BUILD, ROOT, TURN, dlc  # noqa: E402
+from cases import SEED, Cases, Failure  # noqa: E402
+from dlc_tool import BUILD, ROOT, dlc  # noqa: E402
 
 CHECK = os.path.join(BUILD, "bin", "nvrtc-check")
 OUT = os.path.join(BUILD, "test-logs", "nvrtc")
 LEFT_OUT = 77  # nvrtc-check's exit status where there is no NVRTC
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-TURNS = 72
-SCHEDULE_TURNS = 3
+PARTS = 72
+SCHEDULE_PARTS = 3
 
 
 class Tally:
@@ -39,9 +39,9 @@ class Tally:
 
     def check_parts(self, name, files, begin, *flags):
         """The same for all parts from `begin` on, each with its counts as soon as it is done."""
-        for part in range(begin, TURNS):
-            self.check(f"{name}, part {part} of {TURNS}", files, *flags, "--turn",
-                       f"{part}/{TURNS}")
+        for part in range(begin, PARTS):
+            self.check(f"{name}, part {part} of {PARTS}", files, *flags, "--turn",
+                       f"{part}/{PARTS}")
 
     def check(self, name, files, *flags):
         """Runs nvrtc-check; its cases count. How many it left out although there is an NVRTC."""
@@ -127,13 +127,13 @@ def main():
         tally.check_parts(name, paths, options.begin, "--quiet")
     else:
         skipped = tally.check(name, paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"),
-                              "--turn", f"{TURN}/{TURNS}")
+                              "--turn", f"{SEED}/{PARTS}")
     if not tally.missing:
-        later = schedules(tally, [] if options.all else ["--turn", f"{TURN}/{SCHEDULE_TURNS}"])
+        later = schedules(tally, [] if options.all else ["--turn", f"{SEED}/{SCHEDULE_PARTS}"])
         if later:
             tally.cases.leave_out(
                 later,
-                f"kernels of schedules that are not this commit's turn, 1 in {SCHEDULE_TURNS}")
+                f"kernels of schedules of another seed, 1 in {SCHEDULE_PARTS}")
         with tally.cases.case("ahead of time: code for named GPUs"):
             ahead_of_time(os.path.join(OUT, "ahead"))
     for path in paths:
@@ -141,7 +141,7 @@ def main():
     if skipped:
         tally.cases.leave_out(
             skipped,
-            f"kernels that are not this commit's turn, 1 in {TURNS}: checks/45-nvrtc --all takes them all"
+            f"kernels of another seed, 1 in {PARTS}: checks/45-nvrtc --all takes them all"
         )
     if tally.missing:
         tally.cases.leave_out(tally.missing,

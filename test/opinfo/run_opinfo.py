@@ -3,7 +3,7 @@
 values and the inputs that it refuses, against PyTorch in double precision; and functions of
 torchvision that choose boxes.
 
-    run_opinfo.py                 the entries of the commit's turn, one in TURNS of all: on the CPU,
+    run_opinfo.py                 one in PARTS of the entries (cases.py): on the CPU,
                                   some on the interpreter and on the emulated GPU, too
     run_opinfo.py --all           all of them
     run_opinfo.py --only OP       those of one operator or layer, as op_db, or dlc, names it; may be
@@ -26,10 +26,10 @@ for folder in ("numeric", "conformance"):
     sys.path.insert(0, os.path.join(os.path.dirname(HERE), folder))
 import torch  # noqa: E402
 
-from cases import Cases, Failure  # noqa: E402
-from dlc_tool import TURN, dlc  # noqa: E402
+from cases import Cases, Failure, split  # noqa: E402
+from dlc_tool import dlc  # noqa: E402
 
-TURNS = 16
+PARTS = 16
 BATCH = 24                            # cases of a model
 DEVICES = {"cpu": 1, "reference": 4, "cuda-emu": 8}  # one of how many cases
 # Entries that have no samples for dlc: all of them train, or hold complex numbers.
@@ -181,10 +181,11 @@ def main():
                 functions_of(op, functions) if hasattr(op, "aliases") else [])
         } & set(options.only)]
     elif not options.all:
+        taken = set(split([name for name, _ in entries], PARTS)[0])
         cases.leave_out(
-            len(entries) - len(entries[TURN % TURNS::TURNS]),
-            "entries of another commit's turn: --all takes them")
-        entries = entries[TURN % TURNS::TURNS]
+            sum(name not in taken for name, _ in entries),
+            "entries of another seed: --all takes them")
+        entries = [entry for entry in entries if entry[0] in taken]
     devices = dict.fromkeys(options.device, 1) if options.device else DEVICES
     judge = Judge(cases, devices, options.seed == 0 and "cpu" in devices)
     samples = Samples(functions, options.seed, lambda reason: cases.leave_out(1, reason))

@@ -6,7 +6,7 @@ against NumPy.
                                        models S, S + 1, ... on the CPU, and the first of them on
                                        emulated CUDA, through the text that dlc import writes, and
                                        with each pass checked by the interpreter; without --seed the
-                                       models of the commit's turn
+                                       models of the run's seed (cases.py)
     run_flow.py --seed S --print       the model
     run_flow.py --seed S --save FILE   the model as ONNX, and FILE.npz with inputs and outputs of
                                        its first run
@@ -30,13 +30,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in (os.path.join(HERE, "flow"), os.path.join(os.path.dirname(HERE), "conformance"),
                os.path.join(os.path.dirname(HERE), "numeric")):
     sys.path.insert(0, folder)
-from cases import Cases, Failure  # noqa: E402
-from dlc_tool import DLC, TIMEOUT, TURN  # noqa: E402
+from cases import SEED, Cases, Failure  # noqa: E402
+from dlc_tool import DLC, TIMEOUT  # noqa: E402
 from generate import candidate  # noqa: E402
 from reduce import reduced  # noqa: E402
 
 COUNT = 40
-TURNS = 2000 // COUNT
+PARTS = 2000 // COUNT
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 FEW = 10
 FILES = {"f32": np.float32, "i64": np.int64, "bool": np.bool_}
@@ -209,7 +209,7 @@ def smallest(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--count", type=int, default=COUNT)
-    parser.add_argument("--seed", type=int, default=TURN % TURNS * COUNT)
+    parser.add_argument("--seed", type=int, default=SEED % PARTS * COUNT)
     for name, count in (("cuda", 10), ("text", 10), ("validated", 10)):
         parser.add_argument("--" + name, type=int, default=count)
     parser.add_argument("--print", action="store_true")

@@ -6,8 +6,8 @@ kernel of its own, gives what the reference interpreter gives for the graph as i
     1, ...: optimised on the CPU, and
                                                  the first of them on emulated CUDA, not optimised,
                                                  and optimised by the passes in another order, too;
-                                                 without --seed the graphs of the commit's turn, one
-                                                 in TURNS of 500
+                                                 without --seed those of the run's seed, one part
+                                                 in PARTS of 500
     run_random.py --seed S --count 1 --print     the module of one
 
 The last line is "N passed, N failed"."""
@@ -23,15 +23,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in ("numeric", "conformance"):
     sys.path.insert(0, os.path.join(os.path.dirname(HERE), folder))
 import accuracy as acc  # noqa: E402
-from cases import Cases, Failure  # noqa: E402
-from dlc_tool import TURN  # noqa: E402
+from cases import SEED, Cases, Failure  # noqa: E402
 from graphs import Chain, Changed, Graph  # noqa: E402
 from rows import ROWS  # noqa: E402
 # Noqa: E402
 from voices import Cpu, CpuSeparate, CpuShuffled, Cuda, Failure as CannotRun, Reference
 
 CHANGES = 3
-TURNS, COUNT = 4, 125
+PARTS, COUNT = 4, 125
 # Of the results of smooth graphs, how many at least shall be told from ones that are off by a
 # thousandth.
 SHARP = 0.5
@@ -125,7 +124,7 @@ def main():
     parser.add_argument("--cuda", type=int, default=30)
     parser.add_argument("--separate", type=int, default=50)
     parser.add_argument("--shuffled", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=TURN % TURNS * COUNT)
+    parser.add_argument("--seed", type=int, default=SEED % PARTS * COUNT)
     parser.add_argument("--print", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -179,9 +178,9 @@ def main():
                 raise Failure(
                     f"{all_sharp} of {all_asked} results are told from ones that are off by a thousandth, expected {SHARP:.0%}"
                 )
-    if options.seed == TURN % TURNS * COUNT and options.count == COUNT:
-        cases.leave_out((TURNS - 1) * COUNT,
-                        "graphs of another commit's turn: --seed 0 --count 500 takes them all")
+    if options.seed == SEED % PARTS * COUNT and options.count == COUNT:
+        cases.leave_out((PARTS - 1) * COUNT,
+                        "graphs of another seed: --seed 0 --count 500 takes them all")
     return cases.finish()
 
 

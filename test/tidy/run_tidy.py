@@ -3,7 +3,7 @@
 the build. A folder enters the list when it is clean; the others follow, by their paths or
 --anywhere.
 
-    run_tidy.py              one in TURNS of the sources: others at each commit
+    run_tidy.py              one in PARTS of the sources (cases.py)
     run_tidy.py --all        all of them, on demand: four minutes on two cores
     run_tidy.py --anywhere   all that the build compiles: half an hour on two cores
     run_tidy.py SOURCE...    these, by their paths in the repository
@@ -18,12 +18,12 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
-from cases import Cases, Failure  # noqa: E402
-from dlc_tool import BUILD, ROOT, TURN  # noqa: E402
+from cases import Cases, Failure, takes  # noqa: E402
+from dlc_tool import BUILD, ROOT  # noqa: E402
 
 TIDY = "clang-tidy-22"
 FOLDERS = ("runtime/", "test/emulator/", "test/unit/emulator/", "test/unit/runtime/")
-TURNS = 24
+PARTS = 24
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 
 
@@ -55,7 +55,7 @@ def main():
         files = [path for path in files if path.startswith(FOLDERS)]
     whole = options.all or options.anywhere
     chosen = options.sources or [
-        path for number, path in enumerate(files) if whole or (number + TURN) % TURNS == 0
+        path for path in files if whole or takes(path, PARTS)
     ]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         for path, said in zip(chosen, pool.map(remarks, chosen)):
@@ -65,7 +65,7 @@ def main():
     if not options.sources and len(chosen) < len(files):
         cases.leave_out(
             len(files) - len(chosen),
-            f"sources that are not this commit's turn, 1 in {TURNS}: checks/12-tidy --all takes them all"
+            f"sources of another seed, 1 in {PARTS}: checks/12-tidy --all takes them all"
         )
     sys.exit(cases.finish())
 

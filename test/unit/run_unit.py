@@ -2,8 +2,8 @@
 """Runs every GoogleTest program in bin/unit of a build, each in some shards, as many at a time as
 there are processors.
 
-    run_unit.py BUILD            kernels on the emulator under one order of threads and blocks, the
-                                 next one at the next commit (DLC_TURN)
+    run_unit.py BUILD            kernels on the emulator under one order of threads and blocks
+                                 (cases.py)
     run_unit.py BUILD --all      under each order
 
 The last lines are "N left out (reason)" and "N passed, N failed"."""
@@ -15,19 +15,22 @@ import re
 import subprocess
 import sys
 
+TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TEST, "conformance"))
+from cases import one_of  # noqa: E402
+
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 # A program's tests take from microseconds to many seconds: more shards than processors, so that
 # none is left with all the long ones.
 SHARDS = 4 * JOBS
-TURN = int(os.environ.get("DLC_TURN", 0))
 # A kernel takes seconds under each order; the tests of the emulator itself are quick and need all
 # of theirs.
-IN_TURNS = ["unit-codegen-cuda"]
+SAMPLED = ["unit-codegen-cuda"]
 
 
-def not_their_turn(program):
-    """The tests of the suites "Policies/*" whose order, the number after the last "/", has another
-    turn."""
+def not_in_sample(program):
+    """The tests of the suites "Policies/*" whose order, the number after the last "/", is of another
+    seed."""
     listed = subprocess.run([program, "--gtest_list_tests"], text=True, stdout=subprocess.PIPE,
                             check=True).stdout
     orders, suite = {}, ""
@@ -39,8 +42,8 @@ def not_their_turn(program):
             name, order = re.fullmatch(r"(.*)/(\d+)", words[0]).groups()
             orders.setdefault(suite + name, []).append(order)
     return [
-        f"{test}/{order}" for test, found in orders.items() for number, order in enumerate(found)
-        if number != TURN % len(found)
+        f"{test}/{order}" for test, found in orders.items() for order in found
+        if order != one_of(test, found)
     ]
 
 
@@ -76,8 +79,8 @@ def main():
                 if os.path.isfile(path) and os.access(path, os.X_OK)]
     reports = os.path.join(build, "test-logs", "unit")
     os.makedirs(reports, exist_ok=True)
-    excluded = {program: not_their_turn(program) for program in programs
-                if os.path.basename(program) in IN_TURNS and not takes_all}
+    excluded = {program: not_in_sample(program) for program in programs
+                if os.path.basename(program) in SAMPLED and not takes_all}
     passed = failed = left_out = 0
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         shards = [pool.submit(run_shard, program, reports, shard, excluded.get(program, []))

@@ -6,14 +6,13 @@
 # DLC_CORPUS      other people's models (default: ../shared/corpus beside the checkout; may be
 #                 absent)
 # DLC_JOBS        parallel jobs (default: the number of processors)
-# DLC_TURN        which sample the long kinds of test take (default: the count of commits, so that
-#                 many runs cover the whole)
+# DLC_SEED        which sample the long kinds of test take (default: the day; cases.py says more)
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export DLC_BUILD_DIR=${DLC_BUILD_DIR:-$ROOT/build}
 export DLC_PYTHON=${DLC_PYTHON:-/usr/bin/python3}
 export DLC_CORPUS=${DLC_CORPUS:-$ROOT/../shared/corpus}
 export DLC_JOBS=${DLC_JOBS:-$(nproc)}
-export DLC_TURN=${DLC_TURN:-$(git -C "$ROOT" rev-list --count HEAD 2>/dev/null || echo 0)}
+export DLC_SEED=${DLC_SEED:-$(($(date +%s) / 86400))}
 export DLC_LLVM=${DLC_LLVM:-/usr/lib/llvm-22}
 # Python writes no cache files into the source tree.
 export PYTHONDONTWRITEBYTECODE=1
@@ -42,11 +41,11 @@ configure() {
 }
 
 # The libraries that the sanitized build takes as the Release build has compiled them: two of three
-# groups, others at each commit, where there are Release objects of this commit. The runtime, ir and
+# groups, by the seed, where there are Release objects of this commit. The runtime, ir and
 # what reads arrays and tokenizers are always sanitized. The frontend alone is half of such a build.
 prebuilt_libraries() {
   [ -f "$DLC_BUILD_DIR/lib/libdlc_driver.a" ] || return 0
-  case $((DLC_TURN % 3)) in
+  case $((DLC_SEED % 3)) in
     0) echo "dlc_passes;dlc_codegen;dlc_driver;dlc_commands" ;;
     1) echo "dlc_frontend;dlc_driver;dlc_commands" ;;
     2) echo "dlc_frontend;dlc_passes;dlc_codegen" ;;

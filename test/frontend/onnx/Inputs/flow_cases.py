@@ -5,6 +5,9 @@ import subprocess
 import sys
 
 import numpy as np
+TEST = os.path.dirname(os.path.abspath(__file__)).split("/frontend/onnx/")[0]
+sys.path.insert(0, os.path.join(TEST, "conformance"))
+from cases import takes  # noqa: E402
 from onnx_writer import DTYPES, field, graph, model, tensor, value
 
 NUMPY = {"f32": np.float32, "i64": np.int64, "bool": bool}
@@ -12,7 +15,7 @@ NUMPY = {"f32": np.float32, "i64": np.int64, "bool": bool}
 CPU, BOTH = ("cpu",), ("cpu", "cuda-emu")
 f32, i64 = np.float32, np.int64
 # Which cases are imported as text, too.
-TURN, TEXT_TURNS = int(os.environ.get("DLC_TURN", 0)), 3
+TEXT_PARTS = 3
 
 
 def ints(name, *numbers):
@@ -65,7 +68,7 @@ class Cases:
         """`inputs`: (name, dtype, dims) each; `reference` gets the arrays of one of `runs` and
         returns an array for each output. `refused`: pairs of arrays and a part of what the run says
         of them. `not_imported`: what the import says, or parts of it. `text`: it is imported as
-        text at each commit."""
+        text, by the seed."""
         self.cases.append((name, nodes, inputs, tensors, reference, runs, refused, not_imported,
                            devices, opset, outputs, options, within, text))
 
@@ -105,7 +108,7 @@ class Cases:
         if done.returncode:
             return [f"{name}: {done.stderr}"]
         results = []
-        if text or (len(name) + TURN) % TEXT_TURNS == 0:
+        if text or takes(name, TEXT_PARTS):
             results.append(self.check_text(name, stem, inputs, runs[0], reference, outputs, within))
         for given, sentence in [(one, None) for one in runs] + list(refused):
             arrays, words = saved(stem, inputs, given)
