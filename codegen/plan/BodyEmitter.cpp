@@ -77,6 +77,15 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     pooled = findPooledProduct(llvm::map_to_vector(kernel.getBodyBlock().without_terminator(),
                                                    [](Operation &op) { return &op; }),
                                result);
+  if (kernel.getKind() == dlx::KernelKind::rows) {
+    rows = findRowKernel(llvm::map_to_vector(kernel.getBodyBlock().without_terminator(),
+                                             [](Operation &op) { return &op; }),
+                         kernel.getResultTensors());
+    assert(rows && "the verifier has seen to it");
+    root = rows->reductions.back().op;
+    nest = rows->nest;
+    return;
+  }
   if (pooled) {
     root = pooled->product;
     nest = pooled->nest;
@@ -95,6 +104,17 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     nest.parallel = dl::getDims(getResultType());
     nest.indexDims.resize(nest.parallel.size());
   }
+}
+
+SmallVector<unsigned> BodyEmitter::memoryOrder() const {
+  dl::Layout layout;
+  for (auto [number, tensor] : llvm::enumerate(results))
+    if (!isOfRow(number))
+      layout = dl::getLayout(typeOf(tensor));
+  SmallVector<unsigned> order;
+  for (unsigned position = 0; position < nest.parallel.size(); ++position)
+    order.push_back(position < layout.order.size() ? layout.order[position] : position);
+  return order;
 }
 
 SmallVector<unsigned> BodyEmitter::usedSymbols() const {
@@ -139,13 +159,13 @@ ArrayRef<AffineExpr> BodyEmitter::startIndices(ArrayRef<AffineExpr> indices) con
 }
 
 AffineExpr BodyEmitter::resultOffset(ArrayRef<AffineExpr> indices) const {
-  SmallVector<AffineExpr> moved(indices);
+  SmallVector<AffineExpr> moved = resultIndices(selected, indices);
   if (std::optional<dlx::PartAttr> part = dlx::KernelOp(kernel).getPart()) {
     moved[part->getDim()] = moved[part->getDim()] + part->getFirst();
     return offset(part->wholeOf(getResultType()), moved);
   }
   if (!update)
-    return offset(getResultType(), indices);
+    return offset(getResultType(), moved);
   auto op = update;
   moved[placedDim()] = moved[placedDim()] + start;
   return offset(typeOf(op.getX()), moved);
@@ -341,11 +361,11 @@ Value BodyEmitter::valueAt(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr
     return fromStorage(builder, kernel.getLoc(), loaded, typeOf(tensor).getElementType());
   }
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
-  if (op == root) {
+  if (op == root && !rows) {
     assert(rootValue && "the root's value is known only while the result is formed");
     return rootValue;
   }
-  if (isStaged(op)) {
+  if (isKnown(op)) {
     assert(poolValue && "the pool's value is known only while the result is formed");
     return poolValue;
   }
@@ -372,17 +392,48 @@ LoopNest BodyEmitter::nestOf(LoopNestOpInterface op) const {
 Value BodyEmitter::valueOfMap(OpBuilder &builder, LoopNestOpInterface op,
                               ArrayRef<AffineExpr> indices) {
   LoopNest loops = nestOf(op);
-  return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, {},
-                  [&](BodyContext &context, ValueRange args, ValueRange) {
-                    return isJoined(op) ? args.front() : op.emitResult(context, args, {});
+  ValueRange accs;
+  if (const RowKernel::Reduction *reduction = reductionOf(op))
+    accs = finished.slice(reduction->firstStage, reduction->nest.stages.size());
+  return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, accs,
+                  [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                    return isJoined(op) ? args.front() : op.emitResult(context, args, accs);
                   });
 }
 
-static SmallVector<AffineExpr> joined(ArrayRef<AffineExpr> parallel,
-                                      ArrayRef<AffineExpr> reduction) {
-  SmallVector<AffineExpr> loops(parallel);
+//===- Ops with stages ------------------------------------------------------------------------===//
+
+SmallVector<AffineExpr> BodyEmitter::resultIndices(unsigned number,
+                                                   ArrayRef<AffineExpr> parallel) const {
+  if (rows)
+    return rows->results[number].indicesOf(parallel);
+  return SmallVector<AffineExpr>(parallel.take_front(typeOf(results[number]).getRank()));
+}
+
+BodyEmitter::StagedOp BodyEmitter::ownerOf(unsigned stage) const {
+  if (!rows)
+    return {root, nest, 0};
+  const RowKernel::Reduction &owner = rows->ownerOf(stage);
+  return {owner.op, owner.nest, owner.firstStage};
+}
+
+SmallVector<AffineExpr> BodyEmitter::loopsOf(LoopNestOpInterface op, ArrayRef<AffineExpr> parallel,
+                                             ArrayRef<AffineExpr> reduction) const {
+  const RowKernel::Reduction *own = reductionOf(op);
+  SmallVector<AffineExpr> loops =
+      own ? own->placement.indicesOf(parallel) : SmallVector<AffineExpr>(parallel);
   loops.append(reduction.begin(), reduction.end());
   return loops;
+}
+
+BodyEmitter::Term BodyEmitter::termOf(unsigned access, ArrayRef<AffineExpr> loops) const {
+  if (!rows)
+    return {root, nest, access, SmallVector<AffineExpr>(loops)};
+  auto [number, own] = rows->terms[access];
+  const RowKernel::Reduction &owner = rows->reductions[number];
+  size_t numParallel = nest.parallel.size();
+  return {owner.op, owner.nest, own,
+          loopsOf(owner.op, loops.take_front(numParallel), loops.drop_front(numParallel))};
 }
 
 Value BodyEmitter::emitTermRead(OpBuilder &builder, unsigned access, ArrayRef<AffineExpr> loops) {
@@ -406,16 +457,20 @@ Value BodyEmitter::emitStoredRead(OpBuilder &builder, unsigned access, Value sto
 
 std::pair<Value, SmallVector<AffineExpr>> BodyEmitter::termAt(unsigned access,
                                                               ArrayRef<AffineExpr> loops) const {
-  Reads reads = {root, nest, /*isTerm=*/true, loops};
-  return {reads.tensor(access), indicesOf(reads, access)};
+  Term term = termOf(access, loops);
+  return {term.reads().tensor(term.access), indicesOf(term.reads(), term.access)};
 }
 
 Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineExpr> parallel,
                             ArrayRef<AffineExpr> reduction, ValueRange accs) {
   llvm::SaveAndRestore alone(emitted, {});
-  return emitBody(builder, {root, nest, /*isTerm=*/true, joined(parallel, reduction)}, accs,
+  StagedOp owner = ownerOf(stage);
+  finished = accs;
+  SmallVector<AffineExpr> loops = loopsOf(owner.op, parallel, reduction);
+  return emitBody(builder, {owner.op, owner.nest, /*isTerm=*/true, loops},
+                  accs.drop_front(owner.firstStage),
                   [&](BodyContext &context, ValueRange args, ValueRange accs) {
-                    return root.emitTerm(context, stage, args, accs);
+                    return owner.op.emitTerm(context, stage - owner.firstStage, args, accs);
                   });
 }
 
@@ -448,6 +503,10 @@ Span BodyEmitter::emitSpan(OpBuilder &builder, unsigned loop, ArrayRef<AffineExp
 
 Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel, ValueRange accs) {
   llvm::SaveAndRestore alone(emitted, {});
+  if (rows) {
+    finished = accs;
+    return valueAt(builder, result, resultIndices(selected, parallel));
+  }
   rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, accs,
                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
                          return root.emitResult(context, args, accs);
@@ -474,7 +533,7 @@ Value BodyEmitter::emitPoolTerm(OpBuilder &builder, ArrayRef<AffineExpr> paralle
 Value BodyEmitter::emitPoolResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel,
                                   Value combined) {
   llvm::SaveAndRestore alone(emitted, {});
-  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  SmallVector<AffineExpr> indices = resultIndices(selected, parallel);
   poolValue = emitBody(builder, {pooled->pool, poolNest, /*isTerm=*/false, indices}, combined,
                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
                          return pooled->pool.emitResult(context, args, accs);
@@ -492,19 +551,12 @@ ScalarKind BodyEmitter::poolKind() const {
   return scalarKind(getElementTypeOrSelf(pooled->pool->getResult(0).getType()));
 }
 
-/// Integer sums and argmax accumulate in the result's type or the operand's; floats in their
-/// compute type.
-Type BodyEmitter::accumulatorType(unsigned stage) const {
-  Type operand = getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType());
-  if (givesPosition(nest.stages[stage]))
-    return computeType(operand);
-  return computeType(getElementTypeOrSelf(root->getResult(0).getType()));
-}
-
-ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
-  if (givesPosition(nest.stages[stage]))
-    return scalarKind(getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType()));
-  return scalarKind(getElementTypeOrSelf(root->getResult(0).getType()));
+Type BodyEmitter::accumulatedType(unsigned stage) const {
+  StagedOp owner = ownerOf(stage);
+  Value of = givesPosition(nest.stages[stage])
+                 ? owner.op->getOperand(owner.nest.terms.front().operand)
+                 : owner.op->getResult(0);
+  return getElementTypeOrSelf(of.getType());
 }
 
 //===- Questions about reads ------------------------------------------------------------------===//
@@ -545,7 +597,7 @@ bool BodyEmitter::walk(const Walk &walk, Value tensor, ArrayRef<AffineExpr> indi
     return !walk.load ||
            walk.load(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
-  if (isStaged(op))
+  if (isKnown(op))
     return true;
   if (!tensor.hasOneUse()) {
     KnownAt<bool> &been = checked ? walk.checked : walk.plain;
@@ -557,14 +609,29 @@ bool BodyEmitter::walk(const Walk &walk, Value tensor, ArrayRef<AffineExpr> indi
   return this->walk(walk, Reads{op, loops, /*isTerm=*/false, indices}, checked);
 }
 
+bool BodyEmitter::walkTerms(const Walk &walk, ArrayRef<AffineExpr> parallel,
+                            ArrayRef<AffineExpr> reduction) const {
+  auto visit = [&](LoopNestOpInterface op, const LoopNest &loops) {
+    SmallVector<AffineExpr> at = loopsOf(op, parallel, reduction);
+    return this->walk(walk, Reads{op, loops, /*isTerm=*/true, at});
+  };
+  if (!rows)
+    return !root || visit(root, nest);
+  return llvm::all_of(rows->reductions,
+                      [&](const RowKernel::Reduction &one) { return visit(one.op, one.nest); });
+}
+
 bool BodyEmitter::walkResults(const Walk &walk, ArrayRef<AffineExpr> parallel) const {
-  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  SmallVector<AffineExpr> indices = resultIndices(0, parallel);
   if (pooled && (!this->walk(walk, Reads{pooled->pool, poolNest, /*isTerm=*/true, parallel}) ||
                  !this->walk(walk, Reads{pooled->pool, poolNest, /*isTerm=*/false, indices})))
     return false;
-  if (root && !this->walk(walk, Reads{root, nest, /*isTerm=*/false, parallel}))
+  if (root && !rows && !this->walk(walk, Reads{root, nest, /*isTerm=*/false, parallel}))
     return false;
-  return llvm::all_of(results, [&](Value one) { return this->walk(walk, one, indices); });
+  for (auto [number, one] : llvm::enumerate(results))
+    if (!this->walk(walk, one, resultIndices(number, parallel)))
+      return false;
+  return true;
 }
 
 bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit) const {
@@ -573,24 +640,25 @@ bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit v
 
 bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
                                  Visit visit) const {
-  return walk(Walk{nullptr, visit},
-              Reads{root, nest, /*isTerm=*/true, joined(parallel, reduction)});
+  return walkTerms(Walk{nullptr, visit}, parallel, reduction);
 }
 
 bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
   Walk loads{nullptr, visit};
   auto placed = update;
   return walkResults(loads, parallel) &&
-         (!placed || walk(loads, placed.getStart(), startIndices(resultIndices(parallel))));
+         (!placed || walk(loads, placed.getStart(), startIndices(resultIndices(0, parallel))));
 }
 
 void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
                                  llvm::function_ref<void(AffineExpr, AffineExpr)> visit) const {
-  SmallVector<AffineExpr> loops = joined(parallel, reduction);
-  Reads reads = {root, nest, /*isTerm=*/true, loops};
-  for (unsigned access = 0; access < nest.terms.size(); ++access)
-    for (const BoundsTest &test : placeOf(reads, access).tests)
+  SmallVector<AffineExpr> loops(parallel);
+  loops.append(reduction.begin(), reduction.end());
+  for (unsigned access = 0; access < nest.terms.size(); ++access) {
+    Term term = termOf(access, loops);
+    for (const BoundsTest &test : placeOf(term.reads(), term.access).tests)
       visit(test.index, test.extent);
+  }
 }
 
 AffineExpr BodyEmitter::placeOf(const Reads &reads) const {
@@ -607,7 +675,7 @@ bool BodyEmitter::visitPlaces(ArrayRef<AffineExpr> indices,
     AffineExpr expr = placeOf(reads);
     return !expr || visit(expr);
   };
-  return walk(Walk{enter, nullptr}, result, indices);
+  return llvm::all_of(results, [&](Value one) { return walk(Walk{enter, nullptr}, one, indices); });
 }
 
 bool BodyEmitter::splitsLanes(const Place &place, AffineExpr variable) const {
@@ -642,13 +710,13 @@ bool BodyEmitter::splitsLanes(const Reads &reads, ArrayRef<Place> places,
 
 bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
                                        ArrayRef<AffineExpr> loops) const {
-  Reads reads = {root, nest, /*isTerm=*/true, loops};
-  Place place = placeOf(reads, access);
+  Term term = termOf(access, loops);
+  Place place = placeOf(term.reads(), term.access);
   auto enter = [&](const Reads &inner, ArrayRef<Place> places) {
     return !splitsLanes(inner, places, variable);
   };
   return splitsLanes(place, variable) ||
-         !walk(Walk{enter, nullptr}, reads.tensor(access), place.indices);
+         !walk(Walk{enter, nullptr}, term.reads().tensor(term.access), place.indices);
 }
 
 bool BodyEmitter::resultNeedsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel) const {
@@ -657,7 +725,7 @@ bool BodyEmitter::resultNeedsScalarAlong(AffineExpr variable, ArrayRef<AffineExp
   };
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   bool placeMoves =
-      update && llvm::any_of(startIndices(resultIndices(parallel)),
+      update && llvm::any_of(startIndices(resultIndices(0, parallel)),
                              [&](AffineExpr index) { return index.isFunctionOfDim(position); });
   return placeMoves || !walkResults(Walk{enter, nullptr}, parallel);
 }
@@ -668,8 +736,7 @@ bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> par
     return !splitsLanes(reads, places, variable);
   };
   return resultNeedsScalarAlong(variable, parallel) ||
-         (root && !walk(Walk{enter, nullptr},
-                        Reads{root, nest, /*isTerm=*/true, joined(parallel, reduction)}));
+         !walkTerms(Walk{enter, nullptr}, parallel, reduction);
 }
 
 } // namespace dlc::codegen

@@ -12,6 +12,7 @@
 #include "codegen/plan/IndexMath.h"
 #include "codegen/plan/KnownAt.h"
 #include "ir/analysis/PooledProduct.h"
+#include "ir/analysis/RowKernel.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dlx/DLXOps.h"
 #include "ir/interfaces/LoopNest.h"
@@ -48,16 +49,18 @@ public:
 
   dlx::KernelOp getKernel() const { return kernel; }
   /// The op with stages, null for a map kernel, and its loops (of the result where there is none).
-  /// Of a pooled product (ir/analysis/PooledProduct.h) the product, whose parallel loops are then
-  /// those of the pool and its window.
+  /// Of several reductions of the same rows (ir/analysis/RowKernel.h) the last, and the loops of
+  /// all of them. Of a pooled product (ir/analysis/PooledProduct.h) the product, whose parallel
+  /// loops are then those of the pool and its window.
   LoopNestOpInterface getRoot() const { return root; }
   const LoopNest &getNest() const { return nest; }
   /// The pool of a pooled product, and the elements of its window; null and 1 for all other
   /// kernels.
   LoopNestOpInterface getPool() const { return pooled ? pooled->pool : LoopNestOpInterface(); }
   int64_t getWindow() const { return pooled ? pooled->window : 1; }
-  /// The tensors that the kernel writes: one, or several of equal dims and layout. Of a recurrence
-  /// the first, which this class emits nothing for.
+  /// The tensors that the kernel writes: one, or several of equal dims and layout, some of them
+  /// with one element for each row where the kernel reduces rows. Of a recurrence the first, which
+  /// this class emits nothing for.
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
   /// The one of them that is stored now, by its number: what emitResult and emitMap give.
   void select(unsigned number) {
@@ -65,6 +68,10 @@ public:
     result = results[number];
   }
   unsigned selectedResult() const { return selected; }
+  /// Returns true if the kernel reduces rows, and result `number` has one element for each.
+  bool isOfRow(unsigned number) const { return rows && rows->results[number].isOfRow; }
+  /// The parallel dims as the results lie in memory, outermost first.
+  llvm::SmallVector<unsigned> memoryOrder() const;
   mlir::Value getResult() const { return result; }
   mlir::RankedTensorType getResultType() const {
     return llvm::cast<mlir::RankedTensorType>(result.getType());
@@ -73,8 +80,8 @@ public:
   /// to it.
   llvm::SmallVector<unsigned> usedSymbols() const;
 
-  /// Where the result at `indices` is stored, in elements from the start of its buffer, of which it
-  /// may be a part.
+  /// Where the selected result at `indices`, those of the parallel loops, is stored, in elements
+  /// from the start of its buffer, of which it may be a part.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const;
   /// The kernel updates its result in place: getResult is what it writes, which moves with a
   /// position that must be known (bindPlace) where resultOffset is built.
@@ -98,7 +105,7 @@ public:
   /// its operand is cast; 0 where the term reads its fill.
   mlir::Value emitStoredRead(mlir::OpBuilder &builder, unsigned access, mlir::Value stored,
                              llvm::ArrayRef<mlir::AffineExpr> loops);
-  /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.
+  /// The term of `stage`; `accs` are the finished accumulators of the stages before.
   mlir::Value emitTerm(mlir::OpBuilder &builder, unsigned stage,
                        llvm::ArrayRef<mlir::AffineExpr> parallel,
                        llvm::ArrayRef<mlir::AffineExpr> reduction, mlir::ValueRange accs);
@@ -160,8 +167,8 @@ public:
   std::optional<JoinedPart> joinedPart;
 
   /// Type and kind of the accumulator of `stage`.
-  mlir::Type accumulatorType(unsigned stage) const;
-  ScalarKind accumulatorKind(unsigned stage) const;
+  mlir::Type accumulatorType(unsigned stage) const { return computeType(accumulatedType(stage)); }
+  ScalarKind accumulatorKind(unsigned stage) const { return scalarKind(accumulatedType(stage)); }
 
   /// Offset in elements of `type`'s element at logical `indices`, simplified.
   mlir::AffineExpr offset(mlir::RankedTensorType type,
@@ -173,7 +180,7 @@ public:
   using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
   bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit) const;
   /// Calls `visit` with each place (LoopNest::readsPlace) that the bodies of emit(result, indices)
-  /// would read. Stops and returns false when `visit` does.
+  /// would read, of all results. Stops and returns false when `visit` does.
   bool visitPlaces(llvm::ArrayRef<mlir::AffineExpr> indices,
                    llvm::function_ref<bool(mlir::AffineExpr)> visit) const;
   /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root
@@ -265,6 +272,9 @@ private:
     mutable KnownAt<bool> plain = {}, checked = {};
   };
   bool walk(const Walk &walk, const Reads &reads, bool checked = false) const;
+  /// The terms of all ops with stages.
+  bool walkTerms(const Walk &walk, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                 llvm::ArrayRef<mlir::AffineExpr> reduction) const;
   bool walk(const Walk &walk, mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
             bool checked = false) const;
   /// The bodies of all results and of everything between them and the root's accumulators.
@@ -285,11 +295,41 @@ private:
     return spans;
   }
   /// The op's value is not emitted where it is read, but known.
-  bool isStaged(mlir::Operation *op) const { return op == root || (pooled && op == pooled->pool); }
-  /// The indices of the result, without those of the window.
-  llvm::ArrayRef<mlir::AffineExpr> resultIndices(llvm::ArrayRef<mlir::AffineExpr> parallel) const {
-    return parallel.take_front(getResultType().getRank());
+  bool isKnown(mlir::Operation *op) const {
+    return (op == root && !rows) || (pooled && op == pooled->pool);
   }
+  /// The elements that `stage` accumulates: integer sums and argmax those of the result or of the
+  /// operand, floats in their compute type.
+  mlir::Type accumulatedType(unsigned stage) const;
+  /// The indices of result `number`, those of a window left out.
+  llvm::SmallVector<mlir::AffineExpr>
+  resultIndices(unsigned number, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
+  /// The reduction of rows that `op` is; null if it is none.
+  const RowKernel::Reduction *reductionOf(mlir::Operation *op) const {
+    return rows ? rows->find(op) : nullptr;
+  }
+  /// An op with stages, and the number of the first among those of the kernel.
+  struct StagedOp {
+    LoopNestOpInterface op;
+    const LoopNest &nest;
+    unsigned firstStage;
+  };
+  StagedOp ownerOf(unsigned stage) const;
+  /// The term access `access` of the nest, at these loop indices of the kernel: the op whose it is,
+  /// its number there, and its loops.
+  struct Term {
+    LoopNestOpInterface op;
+    const LoopNest &nest;
+    unsigned access;
+    llvm::SmallVector<mlir::AffineExpr> loops;
+
+    Reads reads() const { return {op, nest, /*isTerm=*/true, loops}; }
+  };
+  Term termOf(unsigned access, llvm::ArrayRef<mlir::AffineExpr> loops) const;
+  /// The loops of `op`, which has stages, at these of the kernel.
+  llvm::SmallVector<mlir::AffineExpr> loopsOf(LoopNestOpInterface op,
+                                              llvm::ArrayRef<mlir::AffineExpr> parallel,
+                                              llvm::ArrayRef<mlir::AffineExpr> reduction) const;
 
   dlx::KernelOp kernel;
   IndexMath &math;
@@ -306,6 +346,8 @@ private:
   std::optional<PooledProduct> pooled;
   LoopNest poolNest;
   mlir::Value poolValue; // as rootValue, of the pool
+  std::optional<RowKernel> rows;
+  mlir::ValueRange finished; // of all stages of rows that are done
   /// In the call at hand: values that can be used where the builder is, of tensors with several
   /// uses.
   KnownAt<mlir::Value> emitted;

@@ -216,9 +216,14 @@ static bool hasTooManyInputs(const FusionGroup &first, const FusionGroup &second
 
 std::optional<dl::NotFused> whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer,
                                         int64_t places) {
-  if (consumer.bodies + places * producer.bodies > kMostBodies)
+  return whyTooLargeTogether(producer, consumer, consumer.bodies + places * producer.bodies);
+}
+
+std::optional<dl::NotFused> whyTooLargeTogether(const FusionGroup &first, const FusionGroup &second,
+                                                int64_t bodies) {
+  if (bodies > kMostBodies)
     return dl::NotFused::too_many_places;
-  if (hasTooManyInputs(producer, consumer))
+  if (hasTooManyInputs(first, second))
     return dl::NotFused::too_many_inputs;
   return std::nullopt;
 }

@@ -78,6 +78,9 @@ dl::NotFused whyAlone(mlir::Operation *op);
 /// too long with it, or have too many inputs; nullopt where it would not.
 std::optional<dl::NotFused> whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer,
                                         int64_t places);
+/// The same of two groups whose kernel has `bodies` bodies.
+std::optional<dl::NotFused> whyTooLargeTogether(const FusionGroup &first, const FusionGroup &second,
+                                                int64_t bodies);
 /// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in
 /// `reader`; nullopt where it can. `reader`, which has the loops `nest`, reads `value`.
 std::optional<dl::NotFused> whyNotFuse(const FusionGroup &producer, mlir::Value value,

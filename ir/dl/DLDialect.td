@@ -188,7 +188,10 @@ def DL_NotFused
                    I32EnumAttrCase<"layer_direction", 28>, I32EnumAttrCase<"layer_lengths", 29>,
                    I32EnumAttrCase<"layer_type", 30>, I32EnumAttrCase<"layer_weight", 31>,
                    I32EnumAttrCase<"layer_shared", 32>, I32EnumAttrCase<"layer_read", 33>,
-                   I32EnumAttrCase<"layer_end", 34>, I32EnumAttrCase<"slower_waves", 35>]> {
+                   I32EnumAttrCase<"layer_end", 34>, I32EnumAttrCase<"slower_waves", 35>,
+                   // Groups that a kernel of rows might compute.
+                   I32EnumAttrCase<"other_rows", 36>, I32EnumAttrCase<"few_rows", 37>,
+                   I32EnumAttrCase<"slower_rows", 38>]> {
   let cppNamespace = "::dlc::dl";
   let genSpecializedAttr = 0;
 }

@@ -37,7 +37,7 @@ def DLX_KernelKind
                    I32EnumAttrCase<"window", 2>, I32EnumAttrCase<"contraction", 3>,
                    I32EnumAttrCase<"attention", 4>, I32EnumAttrCase<"recurrent", 5>,
                    I32EnumAttrCase<"lines", 6>, I32EnumAttrCase<"block_sparse", 7>,
-                   I32EnumAttrCase<"chain", 8>]> {
+                   I32EnumAttrCase<"chain", 8>, I32EnumAttrCase<"rows", 9>]> {
   let cppNamespace = "::dlc::dlx";
   let genSpecializedAttr = 0;
 }

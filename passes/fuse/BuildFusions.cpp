@@ -126,7 +126,8 @@ void FusionBuilder::build(PlannedFusion &group) {
       builder, builder.getFusedLoc(lines), TypeRange(ValueRange(group.results)),
       llvm::map_to_vector(body.inputs, [&](Value input) { return current(input); }), edgesOf(body),
       group.updated != nullptr,
-      group.whyCopied.empty() ? StringAttr() : builder.getStringAttr(group.whyCopied));
+      group.whyCopied.empty() ? StringAttr() : builder.getStringAttr(group.whyCopied),
+      group.isOfRows);
   Block &block = fusion.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : body.inputs)

@@ -39,9 +39,10 @@ void FormFusions::runOnOperation() {
   if (!separate) {
     if (oracle->poolsProducts())
       numPooled += joinPoolings(plan, edges, *oracle, getOperation()->getParentOfType<ModuleOp>());
+    SmallVector<dl::Range> symbols = dl::symbolRanges(getOperation()->getParentOfType<ModuleOp>());
     numReaders += joinReaders(plan, *oracle);
-    numRecomputed += recomputeForReaders(
-        plan, edges, *oracle, dl::symbolRanges(getOperation()->getParentOfType<ModuleOp>()));
+    numRecomputed += recomputeForReaders(plan, edges, *oracle, symbols);
+    numRows += joinRows(plan, edges, *oracle, symbols);
     numSideBySide += joinRecurrences(plan, *oracle);
     if (oracle->hasWaves())
       numSideBySide += joinLayers(plan, edges, *oracle);

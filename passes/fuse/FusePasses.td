@@ -102,6 +102,12 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     window, so that a block has all totals of a window, and stores one result for them. That is
     never more work: what no window reads is not computed, and nothing is computed twice.
 
+    Row fusion: reductions of the same rows of a tensor, and maps of its elements or of what they
+    give, are one kernel (ir/analysis/RowKernel.h) where one reads another or both read the same,
+    and where that is estimated to take less time: a sum and the norm of it, a mean and a variance,
+    a softmax written out. The kernel stores what others read: elements of rows, or a value for each
+    row. What is computed for several reductions of a row is computed for each.
+
     Multi-output fusion: a map that reads what a map or a contraction computes, at its own index,
     joins that. The value is stored only if others read it too, beside the map's result, and never
     loaded again. Both have the same dims and, where both are stored, the same layout.
@@ -134,6 +140,8 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
                            "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">,
                     Statistic<"numPooled", "pooled", "Poolings that became part of a convolution">,
+                    Statistic<"numRows", "rows",
+                              "Kernels that became part of another of the same rows">,
                     Statistic<"numReaders", "readers",
                               "Maps that became part of the kernel of what they read">,
                     Statistic<"numRecomputed", "recomputed",

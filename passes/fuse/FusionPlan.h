@@ -31,6 +31,8 @@ struct PlannedFusion : FusionGroup {
   /// Ops and inputs are ordered as the results ask for them, so that joined groups that compute the
   /// same look the same.
   bool isJoined = false;
+  /// Its ops reduce the same rows (ir/analysis/RowKernel.h), or make maps of these.
+  bool isOfRows = false;
   /// The state that the group updates where it lies; everything else that reads the state comes
   /// before the group.
   mlir::Value updated;
@@ -67,6 +69,10 @@ public:
   /// Returns true if `group` reads a tensor that is written where it lies in a dl.cat.
   bool readsPart(const PlannedFusion &group) const;
 
+  /// Returns true if `group` comes before `other` in the order.
+  bool isBefore(const PlannedFusion &group, const PlannedFusion &other) const {
+    return group.position < other.position;
+  }
   /// Returns true if `later` depends on `earlier`, perhaps through others.
   bool depends(PlannedFusion &later, PlannedFusion &earlier);
   /// The same through a third group: the two cannot be one.

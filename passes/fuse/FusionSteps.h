@@ -39,6 +39,12 @@ unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 unsigned recomputeForReaders(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
                              llvm::ArrayRef<dl::Range> symbols);
 
+/// Row fusion: groups that reduce the same rows, and maps of these, share a kernel where it is
+/// estimated to take less time than one for each; else `edges` say why not. Returns how many joined
+/// another.
+unsigned joinRows(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
+                  llvm::ArrayRef<dl::Range> symbols);
+
 /// Recurrences side by side: those of one shape that do not wait for each other, the directions of
 /// a layer, share a kernel where the oracle likes it. Returns how many joined another.
 unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);

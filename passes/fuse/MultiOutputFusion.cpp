@@ -38,15 +38,19 @@ static bool isKeptOut(const PlannedFusion &group) {
   return llvm::any_of(group.ops, [](Operation *op) { return op->hasAttr("dl.no_fuse"); });
 }
 
-/// A kernel with one result, which may lie where the schedule likes, runs with each call and may
-/// have a part in this.
+/// Results that a kernel of maps stores at most.
+static constexpr size_t kMostResults = 4;
+
+/// A kernel whose results may lie where the schedule likes, and that runs with each call, may have
+/// a part in this: a product with one result, maps with several.
 static bool isCandidate(const PlannedFusion &group) {
   return group.isKernel && !group.isAlone && !group.weightOnly && !group.updated &&
-         !group.inPlace && group.results.size() == 1 && !isKeptOut(group);
+         !group.inPlace && group.results.size() <= (group.root ? 1 : kMostResults - 1) &&
+         !isKeptOut(group);
 }
 
 static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOracle &oracle) {
-  if (reader.root || !isCandidate(reader))
+  if (reader.root || reader.results.size() > 1 || !isCandidate(reader))
     return false;
   RankedTensorType after = typeOf(reader.results.front());
   for (Value value : reader.inputs()) {
@@ -54,8 +58,9 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
     if (!writer || !isCandidate(*writer) || !oracle.storesSeveral(writer->ops))
       continue;
     SmallVector<Value, 2> results = {reader.results.front()};
-    if (plan.isReadByOthers(value, {&reader}))
-      results.push_back(value);
+    for (Value other : writer->results)
+      if (plan.isReadByOthers(other, {&reader}))
+        results.push_back(other);
     RankedTensorType before = typeOf(value);
     if (plan.writesPart(*writer) ||
         (plan.writesPart(reader) && (results.size() > 1 || plan.readsPart(*writer))))

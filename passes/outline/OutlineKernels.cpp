@@ -54,6 +54,8 @@ static dlx::KernelKind kindOf(dl::FusionOp fusion) {
     return dlx::KernelKind::lines;
   if (!fusion.getBodyBlock().getOps<dl::AttentionOp>().empty())
     return dlx::KernelKind::attention;
+  if (fusion.getRows())
+    return dlx::KernelKind::rows;
   LoopNestOpInterface root = fusion.getRoot();
   if (!root)
     return dlx::KernelKind::map;

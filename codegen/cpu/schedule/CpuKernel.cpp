@@ -419,7 +419,24 @@ Value CpuKernel::scratchView(Type element, Value count, Value offset) {
 void CpuKernel::store(Value value, AffineExpr offset) {
   if (rewriteOffset)
     offset = rewriteOffset(offset);
-  store(value, offset, output(0));
+  store(value, offset, output(emitter.selectedResult()));
+}
+
+void CpuKernel::storeEach(llvm::function_ref<Value()> value,
+                          llvm::function_ref<AffineExpr()> offset, std::optional<bool> ofRow) {
+  // All values before the first store, after which nothing can be taken for what was read before.
+  SmallVector<std::pair<unsigned, Value>> values;
+  for (unsigned number = 0; number < emitter.getResults().size(); ++number) {
+    if (ofRow && emitter.isOfRow(number) != *ofRow)
+      continue;
+    emitter.select(number);
+    values.push_back({number, value()});
+  }
+  for (auto [number, computed] : values) {
+    emitter.select(number);
+    store(computed, offset());
+  }
+  emitter.select(0);
 }
 
 void CpuKernel::storeInterleaved(ArrayRef<Value> values, AffineExpr offset) {

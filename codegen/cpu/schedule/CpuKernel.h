@@ -113,6 +113,11 @@ public:
   void store(mlir::Value value, mlir::AffineExpr offset);
   /// The same into `buffer`.
   void store(mlir::Value value, mlir::AffineExpr offset, mlir::Value buffer);
+  /// Computes the value of each result with it selected, of all or of those that have one element a
+  /// row or that do not, and stores them at its `offset`. What several are made of is computed
+  /// once.
+  void storeEach(llvm::function_ref<mlir::Value()> value,
+                 llvm::function_ref<mlir::AffineExpr()> offset, std::optional<bool> ofRow = {});
   /// Stores values of the result that lie one after the other, from `offset` on: those of the next
   /// lane follow them. All are vectors along the loop at hand, or none is.
   void storeInterleaved(llvm::ArrayRef<mlir::Value> values, mlir::AffineExpr offset);

@@ -32,6 +32,15 @@ std::string CpuOracle::whyNoKernel(dl::AttentionOp op) const {
   return "";
 }
 
+/// Maps, but for those that write packed weights or choose among joined tensors.
+bool CpuOracle::storesSeveral(ArrayRef<Operation *> ops) const {
+  return llvm::all_of(ops, [](Operation *op) {
+    auto loops = dyn_cast<LoopNestOpInterface>(op);
+    return loops && !isa<dl::CatOp>(op) && loops.getLoopNest().isMap() &&
+           !dl::getLayout(cast<RankedTensorType>(op->getResult(0).getType())).isTiled();
+  });
+}
+
 /// Groups of at most half a vector, which the kernel of windows takes a vector from at a time.
 bool CpuOracle::hasVectorsOfGroups(LoopNestOpInterface window) const {
   static constexpr int64_t kVectorChannels = 16;

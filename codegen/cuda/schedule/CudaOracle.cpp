@@ -8,6 +8,7 @@
 #include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"
 #include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
 #include "codegen/cuda/schedule/recurrent/UnitSteps.h"
+#include "codegen/cuda/schedule/reduce/ReduceChoice.h"
 #include "codegen/plan/AttentionLimits.h"
 #include "codegen/plan/PlanChoice.h"
 #include "codegen/plan/ProgramEstimate.h"
@@ -61,6 +62,11 @@ bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
     LoopNest nest = loops.getLoopNest();
     return nest.isMap() || hasPlainSides(nest);
   });
+}
+
+bool CudaOracle::reducesWholeRows(Operation *op, double rows, double terms) const {
+  auto count = [](double number) { return std::max<int64_t>(1, std::llround(number)); };
+  return !chooseRowShare({count(rows), count(terms), /*isAcross=*/false}, gpuOf(op)).isCut();
 }
 
 /// Neighbours along a row of 16-bit elements that one access takes (DepthwiseShape::along).

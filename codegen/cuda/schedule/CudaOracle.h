@@ -12,6 +12,7 @@ public:
   std::string whyNoKernel(dl::AttentionOp op) const override;
   bool poolsProducts() const override { return true; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
+  bool reducesWholeRows(mlir::Operation *op, double rows, double terms) const override;
   int64_t alignmentOfParts() const override { return 16; }
   bool reducesJoined() const override { return true; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const override;

@@ -485,12 +485,25 @@ void KernelBuilder::store(AffineExpr offset, Value value) {
   memref::StoreOp::create(b, loc, stored, output(body.selectedResult()), address(b, offset));
 }
 
-void KernelBuilder::forEachResult(llvm::function_ref<void()> store) {
+bool KernelBuilder::forEachSelected(bool isOfRow, llvm::function_ref<void()> store) {
+  bool any = false;
   for (unsigned number = 0; number < body.getResults().size(); ++number) {
+    if (body.isOfRow(number) != isOfRow)
+      continue;
+    any = true;
     body.select(number);
     store();
   }
   body.select(0);
+  return any;
+}
+
+bool KernelBuilder::forEachResult(llvm::function_ref<void()> store) {
+  return forEachSelected(/*isOfRow=*/false, store);
+}
+
+bool KernelBuilder::forEachResultOfRow(llvm::function_ref<void()> store) {
+  return forEachSelected(/*isOfRow=*/true, store);
 }
 
 unsigned KernelBuilder::resultBits() const {

@@ -139,18 +139,20 @@ public:
   mlir::Value tensorMap(llvm::StringRef role);
   /// Stores the selected result's value of compute type at `offset` elements.
   void store(mlir::AffineExpr offset, mlir::Value value);
-  /// Runs `store` with each of the results selected; then the first one is again.
-  void forEachResult(llvm::function_ref<void()> store);
+  /// Runs `store` with each of the results selected, but for those with one element a row; then the
+  /// first one is again. Returns true if there was one.
+  bool forEachResult(llvm::function_ref<void()> store);
+  /// The same with those that have one element a row.
+  bool forEachResultOfRow(llvm::function_ref<void()> store);
   /// Bits of an element of the widest result.
   unsigned resultBits() const;
   /// Replaces the plain load of one element while it is set.
   BodyEmitter::Load customLoad;
 
   //===- The launch ---------------------------------------------------------------------------===//
-  /// The address of the result at logical `indices`, behind which those of a window may stand.
+  /// The address of the selected result at the indices of the parallel loops.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
-    mlir::RankedTensorType type = body.getResultType();
-    return body.resultOffset(indices.take_front(type.getRank()));
+    return body.resultOffset(indices);
   }
   mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
     return dl::normalize(extent.ceilDiv(by));
@@ -188,6 +190,7 @@ public:
 private:
   mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);
   void bindSymbols();
+  bool forEachSelected(bool isOfRow, llvm::function_ref<void()> store);
   /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below
   /// 2^31.
   unsigned indexBits() const;

@@ -99,8 +99,12 @@ void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr
   LaneRange range(k, width, variable, extent, first);
   auto elementOf = [](Value tensor) { return getElementTypeOrSelf(tensor.getType()); };
   SmallVector<Value> none;
+  SmallVector<unsigned> numbers; // of the results that have elements along the lanes
   SmallVector<std::string> names;
-  for (Value tensor : k.body.getResults()) {
+  for (auto [number, tensor] : llvm::enumerate(k.body.getResults())) {
+    if (k.body.isOfRow(number))
+      continue;
+    numbers.push_back(number);
     names.push_back((none.empty() ? "y" : "also") + std::to_string(width));
     none.push_back(
         ub::PoisonOp::create(k.b, k.loc, VectorType::get({width}, storageType(elementOf(tensor)))));
@@ -109,16 +113,18 @@ void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr
   ValueRange stored = overLanes(k, range, none, roles, [&](Value lane, ValueRange carried) {
     SmallVector<Value> vectors(carried);
     k.forEachResult([&] {
-      Value &own = vectors[k.body.selectedResult()];
+      Value &own = vectors[llvm::find(numbers, k.body.selectedResult()) - numbers.begin()];
       Value element = toStorage(k.b, k.loc, emit(lane), elementOf(k.body.getResult()));
       own = vector::InsertOp::create(k.b, k.loc, element, own, OpFoldResult(lane));
     });
     return vectors;
   });
   llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{variable, range.start}};
+  k.body.select(numbers.front());
   AffineExpr offset = k.math.simplify(k.resultOffset(indices).replace(toStart));
+  k.body.select(0);
   k.when(where, [&] {
-    for (auto [number, lanes] : llvm::enumerate(stored))
+    for (auto [number, lanes] : llvm::zip_equal(numbers, stored))
       vector::StoreOp::create(k.b, k.loc, lanes, k.output(number), k.address(k.b, offset));
   });
 }

@@ -4,6 +4,7 @@
 #include "ir/dl/DLOps.h"
 
 #include "ir/analysis/PooledProduct.h"
+#include "ir/analysis/RowKernel.h"
 #include "ir/analysis/SideBySide.h"
 #include "ir/analysis/StackedLayers.h"
 #include "ir/dl/structure/Reasons.h"
@@ -181,12 +182,20 @@ LogicalResult FusionOp::verify() {
       return op.emitOpError("cannot be part of a fusion: it is not computed by loops");
     roots += !loops.getLoopNest().isMap();
   }
+  if (getRows()) {
+    if (isAlone || getInPlace() || !findRowKernel(ops, yield.getValues()))
+      return emitOpError(
+          "does not reduce the rows of one tensor; expected reductions of the same "
+          "rows, maps of these, and results with the elements of the rows or one for "
+          "each row");
+    return verifyEdges(*this);
+  }
   bool isPooled = roots == 2 && yield.getValues().size() == 1 &&
                   findPooledProduct(ops, yield.getValues().front());
   if (roots > 1 && !isPooled)
     return emitOpError("has ") << roots
                                << " ops with stages or attentions; expected one at most, the root, "
-                                  "or a product and the pooling of its results";
+                                  "a product and the pooling of its results, or 'rows'";
   if (getInPlace() && (roots > 0 || !updateOf(*this)))
     return emitOpError("is in place, which a fusion that gives one dl.update_slice of an input "
                        "may be, where nothing else in it reads the input");

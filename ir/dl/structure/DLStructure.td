@@ -68,14 +68,15 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
     Made by the fuse phase. At most one op of the body, its root, has stages (LoopNest.h): the ops
     before it are read through, the ops after it are applied to each of its results. A dl.attention
     is a root as well. Two ops with stages are allowed where they are a product and the pooling of
-    its results (ir/analysis/PooledProduct.h), which gives one result. A recurrent op and one that
+    its results (ir/analysis/PooledProduct.h), which gives one result, and any number where they
+    reduce the same `rows` (ir/analysis/RowKernel.h). A recurrent op and one that
     works line by line are in a fusion of their own, with their own results. Several recurrent ops
     share one where they run side by side (ir/analysis/SideBySide.h), or are the layers of a stack
     with the linear products between them (ir/analysis/StackedLayers.h).
 
     A fusion with several results stores each of them at one index: they have the same dims and the
     same layout. The first one is what the last op computes, the others are what ops before it read
-    too.
+    too. A fusion with `rows` stores elements of rows and values of which there is one a row.
 
     With `in_place` the only result is a dl.update_slice of an input, which is a state and is read
     by nothing else in the body: the kernel writes what src reaches to where the state lies.
@@ -93,7 +94,7 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
     ```
   }];
   let arguments = (ins Variadic<DL_AnyTensor>:$inputs, OptionalAttr<DL_FusionEdges>:$edges,
-      UnitAttr:$in_place, OptionalAttr<StrAttr>:$copied);
+      UnitAttr:$in_place, OptionalAttr<StrAttr>:$copied, UnitAttr:$rows);
   let results = (outs Variadic<DL_AnyTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body";

@@ -115,6 +115,16 @@ Reason reasonOf(NotFused notFused) {
   case NotFused::slower_waves:
     return {"its steps take less time after those of the layer below than in waves with them",
             "run fewer rows at once"};
+  case NotFused::other_rows:
+    return {"one kernel reduces the rows of one tensor, and these are rows of others or wait for "
+            "all of them",
+            "reduce the same dims of tensors with the same dims"};
+  case NotFused::few_rows:
+    return {"there are few rows, and long ones: a kernel of one reduction has several blocks for "
+            "each of them",
+            "reduce more rows at once"};
+  case NotFused::slower_rows:
+    return {"one kernel would compute it again for each reduction of the row", kSlower};
   }
   llvm_unreachable("each case has a text");
 }

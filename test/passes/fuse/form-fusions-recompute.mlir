@@ -4,14 +4,11 @@
 // Both sums compute what they read: one kernel less, and one that only reads in place of one that writes. Each copy says of what
 // it reads why it is apart.
 // CHECK-LABEL: func.func @TwoSums(
-// CHECK: %[[P:.*]] = dl.fusion
+// CHECK: %[[P:.*]]:2 = dl.fusion({{.*}}) {rows}
 // CHECK: dl.softmax
-// CHECK: dl.fusion(%[[P]]) {edges = [#dl.edge<input = 0, reader = "neg", producer = "softmax", why = several_users>]}
-// CHECK-NEXT: ^bb0
-// CHECK-NEXT: dl.neg
-// CHECK-NEXT: dl.sum
-// CHECK-NEXT: dl.yield
-// CHECK: dl.fusion(%[[P]]) {edges = [#dl.edge<input = 0, reader = "neg", producer = "softmax", why = several_users>]}
+// CHECK: dl.neg
+// CHECK: dl.sum
+// CHECK: dl.fusion(%[[P]]#1) {edges = [#dl.edge<input = 0, reader = "neg", producer = "softmax", why = other_rows>]}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.neg
 // CHECK-NEXT: dl.sum

@@ -61,18 +61,17 @@ func.func @two_roots(%x: tensor<4x8xf32>, %r: tensor<4x8xf32>) -> (tensor<4xf32>
 
 // -----
 
-// A value that is returned and has two users is computed once; each user has a copy of the number that both read.
+// A value that is returned and has two users is computed once, and one kernel stores all three; each user has a copy of
+// the number that both read.
 // CHECK-LABEL: @shared
-// CHECK: %[[SHARED:.*]] = dl.fusion(%arg0)
-// CHECK-NEXT: ^bb0
-// CHECK-NEXT: dl.exp
-// CHECK-NEXT: dl.yield
-// CHECK: dl.fusion(%[[SHARED]])
-// CHECK: dl.full
-// CHECK: dl.add
-// CHECK: dl.fusion(%[[SHARED]])
-// CHECK: dl.full
-// CHECK: dl.mul
+// CHECK: %[[ALL:.*]]:3 = dl.fusion(%arg0)
+// CHECK: dl.exp
+// CHECK-DAG: dl.full
+// CHECK-DAG: dl.add
+// CHECK-DAG: dl.full
+// CHECK-DAG: dl.mul
+// CHECK-NOT: dl.fusion
+// CHECK: return %[[ALL]]
 func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %two = dl.full 2.0 : f32 -> tensor<4xf32>
   %0 = dl.exp %x : (tensor<4xf32>) -> tensor<4xf32>

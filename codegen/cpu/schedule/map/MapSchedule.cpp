@@ -77,7 +77,17 @@ private:
   /// Finds the operands that have neighbours along another dim than the result has them.
   bool findTurned();
   void turn(unsigned number, Value rows, Value columns);
-  void emitElement() { k.store(k.emitter.emitMap(k.builder, indices), resultOffset); }
+  /// Stores the element of each result at `at`, the indices that `offset` is the address of.
+  void emitElement(ArrayRef<AffineExpr> at, AffineExpr offset) {
+    k.storeEach([&] { return k.emitter.emitMap(k.builder, at); }, [&] { return offset; });
+  }
+  void emitElement() { emitElement(indices, resultOffset); }
+  /// BodyEmitter::visitReads of all results.
+  bool visitReads(ArrayRef<AffineExpr> at, BodyEmitter::Visit visit) const {
+    return llvm::all_of(k.emitter.getResults(),
+                        [&](Value result) { return k.emitter.visitReads(result, at, visit); });
+  }
+  bool storesSeveral() const { return k.emitter.getResults().size() > 1; }
   /// Calls `body(i)` for the items of this call's tiles, `perTile` of `total` each.
   CpuLaunch overTiles(AffineExpr total, int64_t perTile,
                       llvm::function_ref<void(Value, Value)> body);
@@ -153,10 +163,8 @@ bool MapSchedule::areRuns(unsigned count, llvm::function_ref<AffineExpr(AffineEx
   for (int64_t dim : ArrayRef(order).take_back(count))
     if (k.emitter.needsScalarAlong(variables[dim], indices, {}))
       return false;
-  return k.emitter.visitReads(k.emitter.getResult(), indices,
-                              [&](unsigned, AffineExpr offset, bool checked) {
-                                return !checked && along(offset);
-                              }) &&
+  return visitReads(indices, [&](unsigned, AffineExpr offset,
+                                 bool checked) { return !checked && along(offset); }) &&
          k.emitter.visitPlaces(indices, [&](AffineExpr place) { return bool(along(place)); });
 }
 
@@ -185,18 +193,17 @@ bool MapSchedule::rowsNeedIndices(unsigned dimsOfRow) {
   };
   auto isOwn = [&](AffineExpr place) { return place == resultOffset || staysInRow(place); };
   return !k.emitter.visitPlaces(indices, isOwn) ||
-         !k.emitter.visitReads(k.emitter.getResult(), indices,
-                               [&](unsigned, AffineExpr offset, bool checked) {
-                                 return (!checked && offset == resultOffset) || staysInRow(offset);
-                               });
+         !visitReads(indices, [&](unsigned, AffineExpr offset, bool checked) {
+           return (!checked && offset == resultOffset) || staysInRow(offset);
+         });
 }
 
 bool MapSchedule::isVectorAlong(AffineExpr variable) {
   if (k.emitter.needsScalarAlong(variable, indices, {}))
     return false;
-  return k.emitter.visitReads(
-      k.emitter.getResult(), indices,
-      [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); });
+  return visitReads(indices, [&](unsigned, AffineExpr offset, bool) {
+    return isVectorAccess(k.math, offset, variable);
+  });
 }
 
 CpuLaunch MapSchedule::overTiles(AffineExpr total, int64_t perTile,
@@ -263,7 +270,7 @@ CpuLaunch MapSchedule::rows() {
         column = k.math.constant(j);
         at[inner] = at[inner].replace(variables[inner], column);
         own = k.math.simplify(resultOffset.replace(variables[inner], column));
-        k.store(k.emitter.emitMap(k.builder, at), own);
+        emitElement(at, own);
       }
       if (isNarrow)
         return;
@@ -277,7 +284,8 @@ CpuLaunch MapSchedule::rows() {
 
 int64_t MapSchedule::findBesideFew() {
   // A part may leave others between the elements of its innermost dim.
-  if (order.size() < 2 || k.emitter.isInPlace() || k.emitter.storesPart() || part)
+  if (order.size() < 2 || k.emitter.isInPlace() || k.emitter.storesPart() || part ||
+      storesSeveral())
     return -1;
   int64_t inner = order.back(), dim = order.end()[-2];
   auto width = dl::asConstant(dims[inner]);
@@ -287,12 +295,11 @@ int64_t MapSchedule::findBesideFew() {
   SmallVector<AffineExpr> at(variables);
   for (int64_t j = 0; j < *width; ++j) {
     at[inner] = k.math.constant(j);
-    bool isVector =
-        !k.emitter.needsScalarAlong(variables[dim], at, {}) &&
-        k.emitter.visitReads(k.emitter.getResult(), at, [&](unsigned, AffineExpr offset, bool) {
-          hasNeighbours |= k.math.strideAlong(offset, variables[dim]) == Stride::unit;
-          return isVectorAccess(k.math, offset, variables[dim]);
-        });
+    bool isVector = !k.emitter.needsScalarAlong(variables[dim], at, {}) &&
+                    visitReads(at, [&](unsigned, AffineExpr offset, bool) {
+                      hasNeighbours |= k.math.strideAlong(offset, variables[dim]) == Stride::unit;
+                      return isVectorAccess(k.math, offset, variables[dim]);
+                    });
     if (!isVector)
       return -1;
   }
@@ -334,14 +341,14 @@ CpuLaunch MapSchedule::besideFew(int64_t dim) {
 }
 
 int64_t MapSchedule::findApart() {
-  if (order.size() < 2 || k.emitter.isInPlace() || isVectorAlong(variables[order.back()]))
+  if (order.size() < 2 || k.emitter.isInPlace() || storesSeveral() ||
+      isVectorAlong(variables[order.back()]))
     return -1;
   for (int64_t dim : llvm::reverse(ArrayRef(order).drop_back())) {
-    bool hasNeighbours = !k.emitter.visitReads(
-        k.emitter.getResult(), indices, [&](unsigned, AffineExpr offset, bool) {
-          return !k.math.isComputed(offset) ||
-                 k.math.strideAlong(offset, variables[dim]) != Stride::unit;
-        });
+    bool hasNeighbours = !visitReads(indices, [&](unsigned, AffineExpr offset, bool) {
+      return !k.math.isComputed(offset) ||
+             k.math.strideAlong(offset, variables[dim]) != Stride::unit;
+    });
     if (hasNeighbours && isVectorAlong(variables[dim]))
       return dim;
   }
@@ -401,19 +408,18 @@ bool MapSchedule::findTurned() {
   AffineExpr inner = variables[order.back()];
   if (k.emitter.needsScalarAlong(inner, indices, {}))
     return false;
-  k.emitter.visitReads(k.emitter.getResult(), indices,
-                       [&](unsigned input, AffineExpr offset, bool checked) {
-                         if (checked || k.math.strideAlong(offset, inner) != Stride::other)
-                           return true;
-                         for (int64_t dim : ArrayRef(order).drop_back())
-                           if ((across < 0 || across == dim) &&
-                               k.math.strideAlong(offset, variables[dim]) == Stride::unit) {
-                             across = dim;
-                             if (!llvm::is_contained(turned, std::pair(input, offset)))
-                               turned.push_back({input, offset});
-                           }
-                         return true;
-                       });
+  visitReads(indices, [&](unsigned input, AffineExpr offset, bool checked) {
+    if (checked || k.math.strideAlong(offset, inner) != Stride::other)
+      return true;
+    for (int64_t dim : ArrayRef(order).drop_back())
+      if ((across < 0 || across == dim) &&
+          k.math.strideAlong(offset, variables[dim]) == Stride::unit) {
+        across = dim;
+        if (!llvm::is_contained(turned, std::pair(input, offset)))
+          turned.push_back({input, offset});
+      }
+    return true;
+  });
   return !turned.empty();
 }
 
@@ -511,11 +517,10 @@ CpuLaunch MapSchedule::panels() {
   indices[layout.tileDim] = tile * layout.tile + lane;
   AffineExpr count = dl::product(outerDims, type.getContext()), row = k.math.addLoop(count);
   AffineExpr position = row * layout.tile + lane;
-  bool isVector =
-      !k.emitter.needsScalarAlong(lane, indices, {}) &&
-      k.emitter.visitReads(k.emitter.getResult(), indices, [&](unsigned, AffineExpr offset, bool) {
-        return isVectorAccess(k.math, offset, lane);
-      });
+  bool isVector = !k.emitter.needsScalarAlong(lane, indices, {}) &&
+                  visitReads(indices, [&](unsigned, AffineExpr offset, bool) {
+                    return isVectorAccess(k.math, offset, lane);
+                  });
   return overTiles(count, kTileElements / layout.tile, [&](Value from, Value to) {
     k.forEach(from, to, 1, [&](Value i) {
       k.math.bindLoop(row, i);

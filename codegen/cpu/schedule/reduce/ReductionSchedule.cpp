@@ -53,12 +53,16 @@ private:
   bool hasUnitTerm(AffineExpr variable) const;
   bool chooseColumns();
   bool chooseColumnsInside(int64_t fewest);
+  bool storesNeighbours(AffineExpr variable, std::optional<bool> ofRow = {}) const;
   bool hasTestsAlong(AffineExpr variable) const;
   void emitRow();
   void emitBorders();
-  void emitResults(ArrayRef<Value> accs);
+  /// Calls `visit` with each result selected; with `ofRow` those alone that have one element a row,
+  /// or the others alone.
+  void forEachResult(llvm::function_ref<void()> visit, std::optional<bool> ofRow = {}) const;
   void emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs);
-  void emitResult(ArrayRef<Value> accs);
+  /// Stores the results that have one element a row, or the others.
+  void emitResult(ArrayRef<Value> accs, bool ofRow);
   bool usesSpans() const;
   Span rangeOf(unsigned loop);
   Value reduceStage(unsigned stage, ValueRange earlier);
@@ -98,7 +102,6 @@ private:
   bool isApart = false;           // neighbours along the column lie apart in the result
   Value block;                    // where results go first then, lines of columns
   AffineExpr blockOffset;
-  AffineExpr resultOffset;
 };
 
 } // namespace
@@ -109,14 +112,9 @@ ReductionSchedule::ReductionSchedule(CpuKernel &kernel)
     parallel.push_back(k.math.addLoop(dim));
   for (AffineExpr dim : nest.reduction)
     reduction.push_back(k.math.addLoop(dim));
-  RankedTensorType type = k.emitter.getResultType();
-  dl::Layout layout = dl::getLayout(type);
   llvm::SmallBitVector unseen = nest.innerDims();
-  for (int64_t position = 0; position < type.getRank(); ++position) {
-    int64_t dim = layout.order.empty() ? position : layout.order[position];
+  for (unsigned dim : k.emitter.memoryOrder())
     (unseen.test(dim) ? inner : outer).push_back(dim);
-  }
-  resultOffset = k.emitter.resultOffset(parallel);
   for (unsigned dim = 0; dim < reduction.size(); ++dim)
     loopOrder.push_back(dim);
 }
@@ -139,6 +137,17 @@ bool ReductionSchedule::hasUnitTerm(AffineExpr variable) const {
   });
 }
 
+/// Neighbours along `variable` are neighbours of all results, or of those that forEachResult
+/// visits.
+bool ReductionSchedule::storesNeighbours(AffineExpr variable, std::optional<bool> ofRow) const {
+  bool are = true;
+  auto visit = [&] {
+    are &= k.math.strideAlong(k.emitter.resultOffset(parallel), variable) == Stride::unit;
+  };
+  forEachResult(visit, ofRow);
+  return are;
+}
+
 bool ReductionSchedule::hasTestsAlong(AffineExpr variable) const {
   bool any = false;
   k.emitter.visitTermTests(parallel, reduction, [&](AffineExpr index, AffineExpr) {
@@ -151,7 +160,7 @@ bool ReductionSchedule::chooseColumns() {
   if (outer.empty())
     return false;
   AffineExpr variable = parallel[outer.back()];
-  if (k.math.strideAlong(resultOffset, variable) != Stride::unit)
+  if (!storesNeighbours(variable))
     return false;
   bool canBeVectors = hasUnitTerm(variable) && canVectorize(variable, isVectorAccess);
   // Whole vectors between the borders need no tests.
@@ -169,7 +178,8 @@ bool ReductionSchedule::chooseColumns() {
     return true;
   // Operands that lie along another dim than the result does: its elements are stored one by one.
   for (int64_t dim : ArrayRef(outer).drop_back()) {
-    if (!hasUnitTerm(parallel[dim]) || !canVectorize(parallel[dim], isVectorAccess))
+    if (k.emitter.getResults().size() > 1 || !hasUnitTerm(parallel[dim]) ||
+        !canVectorize(parallel[dim], isVectorAccess))
       continue;
     way = Way::columns;
     column = dim;
@@ -436,17 +446,28 @@ Value ReductionSchedule::reduceStage(unsigned stage, ValueRange earlier) {
 
 //===- Results --------------------------------------------------------------------------------===//
 
-void ReductionSchedule::emitResult(ArrayRef<Value> accs) {
-  Value value = k.emitter.emitResult(k.builder, parallel, accs);
-  if (block)
-    k.store(value, blockOffset, block);
-  else
-    k.store(value, resultOffset);
+void ReductionSchedule::forEachResult(llvm::function_ref<void()> visit,
+                                      std::optional<bool> ofRow) const {
+  for (unsigned number = 0; number < k.emitter.getResults().size(); ++number) {
+    if (ofRow && k.emitter.isOfRow(number) != *ofRow)
+      continue;
+    k.emitter.select(number);
+    visit();
+  }
+  k.emitter.select(0);
+}
+
+void ReductionSchedule::emitResult(ArrayRef<Value> accs, bool ofRow) {
+  auto value = [&] { return k.emitter.emitResult(k.builder, parallel, accs); };
+  if (block && !ofRow)
+    k.store(value(), blockOffset, block);
+  else if (!block)
+    k.storeEach(value, [&] { return k.emitter.resultOffset(parallel); }, ofRow);
 }
 
 void ReductionSchedule::emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs) {
   if (dims.empty()) {
-    emitResult(accs);
+    emitResult(accs, /*ofRow=*/false);
     return;
   }
   AffineExpr variable = parallel[dims.front()];
@@ -454,11 +475,10 @@ void ReductionSchedule::emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> 
   auto vector = [&](unsigned, AffineExpr offset, bool) {
     return isVectorAccess(k.math, offset, variable);
   };
-  if (dims.size() == 1 && way != Way::columns &&
-      k.math.strideAlong(resultOffset, variable) == Stride::unit &&
+  if (dims.size() == 1 && way != Way::columns && storesNeighbours(variable, /*ofRow=*/false) &&
       !k.emitter.needsScalarAlong(variable, parallel, reduction) &&
       k.emitter.visitResultReads(parallel, vector)) {
-    k.forVector(variable, zero, extent, [&] { emitResult(accs); });
+    k.forVector(variable, zero, extent, [&] { emitResultLoops({}, accs); });
     return;
   }
   k.forEach(zero, extent, 1, [&](Value at) {
@@ -471,7 +491,11 @@ void ReductionSchedule::emitRow() {
   SmallVector<Value> accs;
   for (unsigned stage = 0; stage < nest.stages.size(); ++stage)
     accs.push_back(reduceStage(stage, accs));
-  emitResultLoops(inner, accs);
+  emitResult(accs, /*ofRow=*/true);
+  bool hasElements = false;
+  forEachResult([&] { hasElements = true; }, /*ofRow=*/false);
+  if (hasElements)
+    emitResultLoops(inner, accs);
 }
 
 /// The columns before and behind those inside.
@@ -479,15 +503,13 @@ void ReductionSchedule::emitBorders() {
   auto [low, high] = *inside;
   int64_t count = low + *dl::asConstant(nest.parallel[column]) - high, first = low,
           skipped = high - low;
-  AffineExpr middle = parallel[column], middleOffset = resultOffset;
+  AffineExpr middle = parallel[column];
   parallel[column] = k.math.addLoop(nest.parallel[column]);
-  resultOffset = k.emitter.resultOffset(parallel);
   if (bordersAreVectors) {
     AffineExpr variable = parallel[column];
     k.forVector(variable, k.index(0), k.index(low), [&] { emitRow(); });
     k.forVector(variable, k.index(high), k.value(nest.parallel[column]), [&] { emitRow(); });
     parallel[column] = middle;
-    resultOffset = middleOffset;
     return;
   }
   way = Way::scalars;
@@ -499,7 +521,6 @@ void ReductionSchedule::emitBorders() {
   });
   way = Way::columns;
   parallel[column] = middle;
-  resultOffset = middleOffset;
 }
 
 /// Results whose neighbours along the column lie apart go to their places block by block: stored as
@@ -549,8 +570,8 @@ CpuLaunch ReductionSchedule::runBlocks() {
     moveTo(first);
     k.math.bindLoop(columnVariable, firstColumn);
     k.copyTurned({block, k.index(0), k.index(kTileColumnsApart)},
-                 {k.output(0), k.value(resultOffset), k.value(length)}, difference(end, first),
-                 difference(endColumn, firstColumn));
+                 {k.output(0), k.value(k.emitter.resultOffset(parallel)), k.value(length)},
+                 difference(end, first), difference(endColumn, firstColumn));
   });
   return {dl::normalize(dl::product(extents, k.builder.getContext())),
           kTileColumnsApart * kTileLine * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)};
@@ -571,7 +592,6 @@ CpuLaunch ReductionSchedule::run() {
   int64_t tileColumns = isApart ? kTileColumnsApart : kTileColumns;
   if (way == Way::columns) {
     columns = inside ? k.math.constant(inside->second - inside->first) : nest.parallel[column];
-    resultOffset = k.emitter.resultOffset(parallel);
     AffineExpr chunks = columns.ceilDiv(tileColumns);
     chunk = k.math.addLoop(chunks);
     variables.insert(variables.end() - isApart, chunk);

@@ -175,11 +175,16 @@ void ReduceSchedule::results() {
     Value value = k.body.emitResult(k.b, parallel, finished);
     return slot ? terms.recall(value, slot) : value;
   };
-  if (inner.none()) {
-    Value isFirst = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0));
-    k.when(isFirst, [&] { k.store(k.resultOffset(parallel), result({})); });
+  auto byFirst = [&](llvm::function_ref<void()> store) {
+    k.when(arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0)), store);
+  };
+  auto storeOne = [&] { k.store(k.resultOffset(parallel), result({})); };
+  if (inner.none())
+    return byFirst(storeOne);
+  if (k.forEachResultOfRow([] {}))
+    byFirst([&] { k.forEachResultOfRow(storeOne); });
+  if (!k.forEachResult([] {}))
     return;
-  }
   bool areKept = slots > 0 && !kept.front().asInner.empty();
   bool isStoredTogether = lanes > 1 && storesLanes(k, lanes);
   if (!areKept && !isStoredTogether)
@@ -187,7 +192,7 @@ void ReduceSchedule::results() {
   if (!isStoredTogether) {
     overPositions(areKept, "c", inners, {}, {},
                   [&](Value slot, Value, ValueRange) -> SmallVector<Value> {
-                    k.store(k.resultOffset(parallel), result(slot));
+                    k.forEachResult([&] { k.store(k.resultOffset(parallel), result(slot)); });
                     return {};
                   });
     return;
@@ -259,7 +264,8 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   const LoopNest &nest = k.body.getNest();
   dlx::KernelKind kind = question.kind();
   bool isContraction = kind == dlx::KernelKind::contraction;
-  if (!isContraction && kind != dlx::KernelKind::reduce && kind != dlx::KernelKind::block_sparse)
+  if (!isContraction && kind != dlx::KernelKind::reduce && kind != dlx::KernelKind::rows &&
+      kind != dlx::KernelKind::block_sparse)
     return {};
   // A thread by itself leaves out what is neutral; where others would wait for it, nothing is
   // gained.

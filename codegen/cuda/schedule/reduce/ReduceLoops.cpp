@@ -10,12 +10,9 @@ using namespace mlir;
 namespace dlc::codegen {
 
 ReduceLoops::ReduceLoops(KernelBuilder &k) : nest(k.body.getNest()), inner(nest.innerDims()) {
-  dl::Layout layout = dl::getLayout(k.body.getResultType());
   SmallVector<AffineExpr> variables, reductionVariables;
-  for (unsigned position = 0; position < nest.parallel.size(); ++position) {
-    unsigned dim = layout.order.empty() ? position : layout.order[position];
+  for (unsigned dim : k.body.memoryOrder())
     (inner.test(dim) ? innerOrder : rowOrder).push_back(dim);
-  }
   for (AffineExpr extent : nest.parallel)
     variables.push_back(k.math.addLoop(extent));
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim) {
@@ -23,7 +20,10 @@ ReduceLoops::ReduceLoops(KernelBuilder &k) : nest(k.body.getNest()), inner(nest.
     reductionOrder.push_back(dim);
     reductionVariables.push_back(k.math.addLoop(nest.reduction[dim]));
   }
-  SmallVector<AffineExpr> terms, results = {k.resultOffset(variables)};
+  SmallVector<AffineExpr> terms, results;
+  auto note = [&] { results.push_back(k.resultOffset(variables)); };
+  k.forEachResult(note);
+  k.forEachResultOfRow(note);
   k.body.visitTermReads(variables, reductionVariables, [&](unsigned, AffineExpr offset, bool) {
     terms.push_back(offset);
     return true;
@@ -95,10 +95,13 @@ bool ReduceLoops::storesLanes(KernelBuilder &k, int64_t lanes) const {
   if (inners.empty())
     return false;
   const DimGroup &last = inners.back();
-  AffineExpr result = k.resultOffset(parallel);
-  return last.extent.isMultipleOf(lanes) &&
-         k.math.strideAlong(result, last.variable) == Stride::unit &&
-         isOneAccess(k, result, last.variable, lanes) &&
+  bool areTogether = last.extent.isMultipleOf(lanes);
+  bool any = k.forEachResult([&] {
+    AffineExpr result = k.resultOffset(parallel);
+    areTogether &= k.math.strideAlong(result, last.variable) == Stride::unit &&
+                   isOneAccess(k, result, last.variable, lanes);
+  });
+  return any && areTogether &&
          k.body.visitResultReads(parallel, [&](unsigned, AffineExpr offset, bool isChecked) {
            return !isChecked && isOneAccess(k, offset, last.variable, lanes);
          });

@@ -9,7 +9,7 @@ func.func @full_type() {
 // -----
 
 func.func @fusion_roots(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}
+  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, a product and the pooling of its results, or 'rows'}}
   %y = dl.fusion (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %0 = dl.softmax %a {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -144,7 +144,7 @@ func.func @fusion_layer_skipped(%g: tensor<5x2x4xf32>, %w: tensor<1x4x4xf32>, %v
 
 // A pooling whose windows overlap would compute the product several times.
 func.func @fusion_pooling(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
-  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}
+  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, a product and the pooling of its results, or 'rows'}}
   %y = dl.fusion (%x, %w) : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x3x4xf32> {
   ^bb0(%a: tensor<2x8x9x11xf32>, %b: tensor<8x8x3x3xf32>):
     %c = dl.conv2d %a, %b : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x7x9xf32>
@@ -158,7 +158,7 @@ func.func @fusion_pooling(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
 
 // One that stores the product too has no kernel.
 func.func @fusion_pooled_and_product(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
-  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}
+  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, a product and the pooling of its results, or 'rows'}}
   %y:2 = dl.fusion (%x, %w) : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> (tensor<2x8x3x4xf32>, tensor<2x8x7x9xf32>) {
   ^bb0(%a: tensor<2x8x9x11xf32>, %b: tensor<8x8x3x3xf32>):
     %c = dl.conv2d %a, %b : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x7x9xf32>

@@ -1,0 +1,212 @@
+//===- RowFusion.cpp - What reads the same rows, by one kernel ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===------------------------------------------------------------------------------------------===//
+#include "ir/analysis/CostModel.h"
+#include "ir/analysis/RowKernel.h"
+#include "passes/fuse/FusionSteps.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+namespace {
+
+class RowFusion {
+public:
+  RowFusion(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
+            ArrayRef<dl::Range> symbols)
+      : plan(plan), edges(edges), oracle(oracle), symbols(symbols) {}
+
+  /// Joins `group` with one before it that it reads, or that reads what it reads.
+  bool join(PlannedFusion &group);
+
+private:
+  /// Bytes that a kernel reads and writes, operations, and the bodies in its code.
+  struct Work {
+    double bytes = 0, operations = 0;
+    int64_t bodies = 0;
+  };
+  /// A kernel of two groups: the one that comes first, and what both store.
+  struct Pair {
+    PlannedFusion &earlier, &later;
+    SmallVector<Operation *> ops;
+    SmallVector<Value> results;
+    Work work = {};
+  };
+
+  bool isCandidate(const PlannedFusion &group) const;
+  SmallVector<PlannedFusion *> partnersOf(PlannedFusion &group) const;
+  Pair pairOf(PlannedFusion &earlier, PlannedFusion &later) const;
+  std::optional<dl::NotFused> whyNotJoin(const Pair &pair) const;
+  void explain(const Pair &pair, dl::NotFused why);
+  Work workOf(ArrayRef<Operation *> ops, ValueRange results) const;
+  double microseconds(const PlannedFusion &group) const;
+  double usual(dl::Dim dim) const;
+
+  FusionPlan &plan;
+  FusionEdges &edges;
+  const ScheduleOracle &oracle;
+  ArrayRef<dl::Range> symbols;
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// A number that estimates take for a dim that nothing bounds.
+static constexpr int64_t kUnknown = int64_t(1) << 24;
+
+double RowFusion::usual(dl::Dim dim) const {
+  return double(usualOrMiddle(dim, symbols).value_or(kUnknown));
+}
+
+/// Maps and reductions of rows that read plain elements and run with each call.
+bool RowFusion::isCandidate(const PlannedFusion &group) const {
+  auto isPlain = [](const Access &access) { return !access.checked && !access.isComputed(); };
+  return group.isKernel && !group.ops.empty() && !group.isAlone && !group.weightOnly &&
+         !group.unpacks && !group.updated && !group.inPlace && !plan.writesPart(group) &&
+         llvm::all_of(group.ops, [&](Operation *op) {
+           auto loops = dyn_cast<LoopNestOpInterface>(op);
+           if (!loops || op->hasAttr("dl.no_fuse") || isa<dl::CatOp>(op))
+             return false;
+           LoopNest nest = loops.getLoopNest();
+           return llvm::all_of(nest.terms, isPlain) && llvm::all_of(nest.results, isPlain) &&
+                  nest.indexDims.none() && (nest.isMap() || rowsOf(loops));
+         });
+}
+
+/// The groups before `group` that it reads, and those that read what it reads.
+SmallVector<PlannedFusion *> RowFusion::partnersOf(PlannedFusion &group) const {
+  llvm::SetVector<PlannedFusion *> partners;
+  for (Value input : group.inputs()) {
+    if (PlannedFusion *writer = plan.groupOf(input))
+      partners.insert(writer);
+    for (Operation *user : input.getUsers())
+      if (PlannedFusion *other = plan.groupOf(user); other && plan.isBefore(*other, group))
+        partners.insert(other);
+  }
+  return partners.takeVector();
+}
+
+RowFusion::Pair RowFusion::pairOf(PlannedFusion &earlier, PlannedFusion &later) const {
+  Pair pair = {earlier, later, earlier.ops, {later.results.front()}};
+  pair.ops.append(later.ops);
+  for (PlannedFusion *group : {&later, &earlier})
+    for (Value value : group->results)
+      if (value != later.results.front() && plan.isReadByOthers(value, {&earlier, &later}))
+        pair.results.push_back(value);
+  pair.work = workOf(pair.ops, pair.results);
+  return pair;
+}
+
+/// What a kernel of `ops` that stores `results` takes. Each stage computes what its terms are made
+/// of, and the results are computed once more.
+RowFusion::Work RowFusion::workOf(ArrayRef<Operation *> ops, ValueRange results) const {
+  llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
+  llvm::SmallDenseSet<Value> inputs;
+  Work work;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (!inside.contains(operand.getDefiningOp()) && inputs.insert(operand).second)
+        work.bytes += usual(storedBytes(typeOf(operand)));
+  for (Value result : results)
+    work.bytes += usual(storedBytes(typeOf(result)));
+  auto add = [&](SmallVector<Value> open) {
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val().getDefiningOp();
+      if (!op || !inside.contains(op) || !seen.insert(op).second)
+        continue;
+      auto loops = cast<LoopNestOpInterface>(op);
+      LoopNest nest = loops.getLoopNest();
+      ++work.bodies;
+      work.operations +=
+          double(resultCost(loops)) * usual(dl::product(nest.parallel, op->getContext()));
+      for (const Access &access : nest.results)
+        open.push_back(op->getOperand(access.operand));
+    }
+  };
+  for (Operation *op : ops) {
+    auto loops = cast<LoopNestOpInterface>(op);
+    LoopNest nest = loops.getLoopNest();
+    SmallVector<Value> terms;
+    for (const Access &access : nest.terms)
+      terms.push_back(op->getOperand(access.operand));
+    for (size_t stage = 0; stage < nest.stages.size(); ++stage)
+      add(terms);
+    work.bodies += nest.stages.size();
+    if (!nest.isMap())
+      work.operations += usual(flopsOf(loops));
+  }
+  add(SmallVector<Value>(results));
+  return work;
+}
+
+double RowFusion::microseconds(const PlannedFusion &group) const {
+  Work work = workOf(group.ops, group.results);
+  return oracle.microsecondsToCompute(group.ops.front(), work.bytes, work.operations);
+}
+
+/// Why one kernel does not compute both; nullopt where it does, and in less time by estimate.
+std::optional<dl::NotFused> RowFusion::whyNotJoin(const Pair &pair) const {
+  std::optional<RowKernel> kernel = findRowKernel(pair.ops, pair.results);
+  if (!kernel)
+    return dl::NotFused::other_rows;
+  if (auto tooLarge = whyTooLargeTogether(pair.earlier, pair.later, pair.work.bodies))
+    return tooLarge;
+  double terms = usual(dl::product(kernel->nest.reduction, pair.ops.front()->getContext())),
+         all = usual(dl::product(kernel->rows.dims, pair.ops.front()->getContext()));
+  if (!oracle.reducesWholeRows(pair.ops.front(), all / terms, terms))
+    return dl::NotFused::few_rows;
+  double together =
+             oracle.microsecondsToCompute(pair.ops.front(), pair.work.bytes, pair.work.operations),
+         apart = microseconds(pair.earlier) + microseconds(pair.later);
+  if (together >= apart)
+    return dl::NotFused::slower_rows;
+  return std::nullopt;
+}
+
+/// Says of what the later group reads of the earlier one why it has a kernel of its own, where it
+/// is one of several readers of a value that a kernel with several results might store.
+void RowFusion::explain(const Pair &pair, dl::NotFused why) {
+  if (why == dl::NotFused::other_rows && !(pair.earlier.root && pair.later.root))
+    return; // a map that reads other places than those of its row
+  for (Operation *op : pair.later.ops)
+    for (Value operand : op->getOperands())
+      if (auto edge = edges.find({op, operand});
+          plan.groupOf(operand) == &pair.earlier && edge != edges.end() &&
+          (edge->second == dl::NotFused::several_users || edge->second == dl::NotFused::two_roots))
+        edge->second = why;
+}
+
+bool RowFusion::join(PlannedFusion &group) {
+  if (!isCandidate(group))
+    return false;
+  for (PlannedFusion *partner : partnersOf(group)) {
+    if (!isCandidate(*partner) || !(partner->root || group.root) ||
+        plan.dependsThroughOther(group, *partner))
+      continue;
+    Pair pair = pairOf(*partner, group);
+    if (auto why = whyNotJoin(pair)) {
+      explain(pair, *why);
+      continue;
+    }
+    plan.join(*partner, group, pair.results);
+    group.isOfRows = true;
+    group.bodies = pair.work.bodies;
+    return true;
+  }
+  return false;
+}
+
+unsigned joinRows(FusionPlan &plan, FusionEdges &edges, const ScheduleOracle &oracle,
+                  ArrayRef<dl::Range> symbols) {
+  RowFusion fusion(plan, edges, oracle, symbols);
+  unsigned joined = 0;
+  for (PlannedFusion *group : llvm::to_vector(plan.getOrder()))
+    while (!group->ops.empty() && fusion.join(*group))
+      ++joined;
+  return joined;
+}
+
+} // namespace dlc
