@@ -61,7 +61,7 @@ static SmallVector<OwningOpRef<ModuleOp>> build(dlx::KernelOp kernel, const CpuS
     ModuleOp functions = *modules.emplace_back(ModuleOp::create(kernel.getLoc()));
     CpuKernel function(kernel, isa, symbols, functions);
     function.attention = attention;
-    last = schedule.build(function);
+    last = schedule.build(function, *kernel.getPlan());
     function.finish();
     expandSmallFloats(functions);
     dims = function.passedDims();

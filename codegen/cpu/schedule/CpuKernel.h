@@ -227,7 +227,6 @@ llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math);
 /// The instruction set from which on none is faster for such a kernel, avx512 for any other.
 IsaVariant bestIsaOfContraction(BodyEmitter &emitter, IndexMath &math);
-CpuLaunch scheduleContraction(CpuKernel &kernel);
 inline bool isBlockSparse(dlx::KernelOp kernel) {
   return kernel.getKind() == dlx::KernelKind::block_sparse;
 }

@@ -17,6 +17,11 @@ struct CpuPlanQuestion {
   CpuPlanQuestion(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
 
   dlx::KernelKind kind() { return kernel.getKind(); }
+  /// The kernel's ops are loop nests, and not parts of an attention.
+  bool hasLoops() {
+    return kind() != dlx::KernelKind::recurrent && kind() != dlx::KernelKind::lines &&
+           kind() != dlx::KernelKind::attention;
+  }
   /// Nanoseconds of one core that moves the kernel's bytes once and computes as fast as a core
   /// multiplies floats one channel at a time, at the usual sizes of the symbols.
   double nanosecondsOnce();
@@ -40,9 +45,14 @@ struct CpuSchedule {
   /// The plan by which the kernel would run, with its estimate for one core; null where the
   /// schedule cannot run it.
   dlx::PlanAttr (*match)(CpuPlanQuestion &question);
-  /// Fills the function and says how many tiles it has.
-  CpuLaunch (*build)(CpuKernel &kernel);
+  /// Fills the function by `plan`, one of this schedule, and says how many tiles it has.
+  CpuLaunch (*build)(CpuKernel &kernel, dlx::PlanAttr plan);
+  /// The plans that may be the fastest, to be measured, that of `match` among them; null: there is
+  /// no other than that.
+  llvm::SmallVector<dlx::PlanAttr> (*all)(CpuPlanQuestion &question) = nullptr;
 };
+
+extern const CpuSchedule kPanelSchedule;
 
 /// The table; a schedule is preferred to those after it (plan/PlanChoice.h).
 llvm::ArrayRef<CpuSchedule> cpuSchedules();

@@ -48,29 +48,16 @@ template <dlx::KernelKind kind> static dlx::PlanAttr matchKind(CpuPlanQuestion &
                                  : dlx::PlanAttr();
 }
 
-static bool hasLoops(CpuPlanQuestion &question) {
-  return question.kind() != dlx::KernelKind::recurrent &&
-         question.kind() != dlx::KernelKind::lines && question.kind() != dlx::KernelKind::attention;
-}
-
 static dlx::PlanAttr matchMap(CpuPlanQuestion &question) {
-  return hasLoops(question) && !question.emitter.getRoot()
+  return question.hasLoops() && !question.emitter.getRoot()
              ? planOf(question, "map", question.nanosecondsOnce())
              : dlx::PlanAttr();
 }
 
 static dlx::PlanAttr matchJoined(CpuPlanQuestion &question) {
-  return hasLoops(question) && isJoinedMap(question.emitter)
+  return question.hasLoops() && isJoinedMap(question.emitter)
              ? planOf(question, "joined", question.nanosecondsOnce())
              : dlx::PlanAttr();
-}
-
-static dlx::PlanAttr matchPanels(CpuPlanQuestion &question) {
-  if (!hasLoops(question) || !question.emitter.getRoot() ||
-      question.kind() == dlx::KernelKind::block_sparse ||
-      !isPanelContraction(question.emitter, question.math))
-    return {};
-  return planOf(question, "panels", question.operations() / (2 * kAvx512Vnni.floatProducts));
 }
 
 static dlx::PlanAttr matchAttention(CpuPlanQuestion &question) {
@@ -80,14 +67,14 @@ static dlx::PlanAttr matchAttention(CpuPlanQuestion &question) {
 }
 
 static dlx::PlanAttr matchWindows(CpuPlanQuestion &question) {
-  return hasLoops(question) && isWindowProduct(question.emitter, question.math)
+  return question.hasLoops() && isWindowProduct(question.emitter, question.math)
              ? planOf(question, "windows", question.nanosecondsOnce())
              : dlx::PlanAttr();
 }
 
 /// Reductions, windows, and products whose second factor does not lie in panels.
 static dlx::PlanAttr matchRows(CpuPlanQuestion &question) {
-  if (!hasLoops(question) || !question.emitter.getRoot() ||
+  if (!question.hasLoops() || !question.emitter.getRoot() ||
       question.kind() == dlx::KernelKind::block_sparse)
     return {};
   return planOf(question, "reduce", question.nanosecondsOnce());
@@ -111,17 +98,23 @@ static dlx::PlanAttr matchUnits(CpuPlanQuestion &question) {
   return planOf(question, "recurrent_units", factor * question.nanosecondsOnce());
 }
 
-static constexpr CpuSchedule kSchedules[] = {
-    {"joined", matchJoined, scheduleJoined},
-    {"map", matchMap, scheduleMap},
-    {"block_sparse", matchKind<dlx::KernelKind::block_sparse>, scheduleBlockSparse},
-    {"attention", matchAttention, scheduleAttention},
-    {"panels", matchPanels, scheduleContraction},
-    {"windows", matchWindows, scheduleWindows},
-    {"reduce", matchRows, scheduleReduction},
-    {"recurrent_units", matchUnits, scheduleRecurrentUnits},
-    {"recurrent_rows", matchRecurrentRows, scheduleRecurrentRows},
-    {"lines", matchKind<dlx::KernelKind::lines>, scheduleLines}};
+/// The build of a schedule whose plans have no numbers.
+template <CpuLaunch (*schedule)(CpuKernel &)>
+static CpuLaunch buildOnlyWay(CpuKernel &kernel, dlx::PlanAttr) {
+  return schedule(kernel);
+}
+
+static const CpuSchedule kSchedules[] = {
+    {"joined", matchJoined, buildOnlyWay<scheduleJoined>},
+    {"map", matchMap, buildOnlyWay<scheduleMap>},
+    {"block_sparse", matchKind<dlx::KernelKind::block_sparse>, buildOnlyWay<scheduleBlockSparse>},
+    {"attention", matchAttention, buildOnlyWay<scheduleAttention>},
+    kPanelSchedule,
+    {"windows", matchWindows, buildOnlyWay<scheduleWindows>},
+    {"reduce", matchRows, buildOnlyWay<scheduleReduction>},
+    {"recurrent_units", matchUnits, buildOnlyWay<scheduleRecurrentUnits>},
+    {"recurrent_rows", matchRecurrentRows, buildOnlyWay<scheduleRecurrentRows>},
+    {"lines", matchKind<dlx::KernelKind::lines>, buildOnlyWay<scheduleLines>}};
 
 ArrayRef<CpuSchedule> cpuSchedules() { return kSchedules; }
 

@@ -52,10 +52,15 @@ struct SelectSchedulesCpu : impl::SelectSchedulesCpuPassBase<SelectSchedulesCpu>
       for (const CpuSchedule &schedule : cpuSchedules())
         if (dlx::PlanAttr plan = schedule.match(question))
           plans.push_back(plan);
-      if (failed(forced.choose(kernel, plans)))
+      SmallVector<dlx::PlanAttr> every = plans;
+      if (candidates || forced.sayNumbers(kernel))
+        for (const CpuSchedule &schedule : cpuSchedules())
+          if (schedule.all)
+            llvm::append_range(every, schedule.all(question));
+      if (failed(forced.choose(kernel, forced.sayNumbers(kernel) ? every : plans)))
         return signalPassFailure();
       if (candidates)
-        recordCandidates(kernel, plans);
+        recordCandidates(kernel, every);
     }
   }
 };

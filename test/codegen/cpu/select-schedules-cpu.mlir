@@ -11,7 +11,7 @@
 module @cpu {
 // CHECK-LABEL: dlx.kernel @linear
 // CHECK-SAME: other_plans = [#dlx.plan<schedule = "reduce", ns = {{[0-9]+}}>]
-// CHECK-SAME: plan = #dlx.plan<schedule = "panels", ns = {{[0-9]+}}>
+// CHECK-SAME: plan = #dlx.plan<schedule = "panels", numbers = {group = 2 : i64, rows = 64 : i64}, ns = {{[0-9]+}}>
 // FORCED-LABEL: dlx.kernel @linear
 // FORCED-SAME: plan = #dlx.plan<schedule = "reduce"
 dlx.kernel @linear attributes {kind = #dlx.kind<contraction>} {

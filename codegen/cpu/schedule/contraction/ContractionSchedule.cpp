@@ -3,6 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
+#include "codegen/cpu/schedule/Schedule.h"
 #include "codegen/plan/Combine.h"
 #include "ir/machine/CpuModel.h"
 
@@ -15,50 +16,10 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
-static constexpr int64_t kChunkRows = 48;
-static constexpr int64_t kMostByteRows = 64;
-/// Where there are so many chunks, it does not matter that the last one is smaller.
-static constexpr int64_t kManyChunks = 32;
-/// The same where panels are put together in scratch memory for each chunk, since few steps fill
-/// the bytes of a lane.
-static constexpr int64_t kMostShortRows = 256;
-/// Of a chunk whose rows are a symbol, however few of them are usual.
-static constexpr int64_t kLeastSymbolicRows = 8;
-/// The most rows that divide `count`, in whole blocks of 8 if there are any; kChunkRows where none
-/// do.
-static int64_t wholeChunkOf(int64_t count, AffineExpr innermostSteps) {
-  auto steps = dl::asConstant(innermostSteps);
-  int64_t most = steps && *steps < 4 ? kMostShortRows : kMostByteRows;
-  for (int64_t multiple : {8, 1})
-    for (int64_t rows = most; rows > kMostByteRows / 2; --rows)
-      if (rows % multiple == 0 && count % rows == 0)
-        return rows;
-  return kChunkRows;
-}
-
-/// Returns how many rows a chunk has where `count` rows are shared by few chunks. Blocks have about
-/// 8 rows with AVX-512 and 6 with AVX2: few rows are computed twice at the end of a chunk. The last
-/// chunk has nearly as much work as the others, so that threads share the work evenly.
-static int64_t evenChunkOf(int64_t count) {
-  auto computed = [&](int64_t rows, int64_t mostOfBlock) {
-    int64_t block = llvm::divideCeil(rows, llvm::divideCeil(rows, mostOfBlock)),
-            rest = count % rows;
-    return count / rows * llvm::alignTo(rows, block) + llvm::alignTo(rest, block);
-  };
-  int64_t best = kChunkRows, least = INT64_MAX;
-  for (int64_t rows = kChunkRows; rows > kChunkRows / 2; --rows) {
-    int64_t missing = llvm::alignTo(count, rows) - count;
-    int64_t cost = computed(rows, 8) + computed(rows, 6) + missing / 2;
-    if (cost < least)
-      best = rows, least = cost;
-  }
-  return best;
-}
-
-ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
-    : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
-  MLIRContext *context = k.builder.getContext();
+ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found,
+                                         const PanelPlan &plan)
+    : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()), plan(plan),
+      chunkRows(plan.chunkRows), groupPanels(plan.groupPanels) {
   aTensor = parts.a;
   if (!parts.b)
     bType = cast<RankedTensorType>(
@@ -77,15 +38,11 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   if (parts.narrowGroup)
     maxVectors = k.isa < IsaVariant::avx512 ? 6 : parts.narrowGroup == 8 ? 8 : 12;
 
-  auto extents = [&](ArrayRef<unsigned> dims) {
-    SmallVector<AffineExpr> list;
-    for (unsigned dim : dims)
-      list.push_back(nest.parallel[dim]);
-    return dl::product(list, context);
-  };
-  numRows = extents(parts.rows);
-  numBatches = extents(parts.batch);
-  numColumns = nest.parallel[parts.column];
+  PanelSizes sizes(k.emitter, k.math, parts);
+  numRows = sizes.numRows;
+  numBatches = sizes.numBatches;
+  numColumns = sizes.numColumns;
+  panelCount = sizes.panelCount;
   for (unsigned dim : parts.batch)
     batch.push_back(k.math.addLoop(nest.parallel[dim]));
   for (AffineExpr dim : nest.reduction)
@@ -93,36 +50,6 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   panel = k.math.addLoop(numColumns.ceilDiv(kPanel));
   column = k.math.addLoop(numColumns);
   lane = k.math.addLoop(k.math.constant(lanes), k.index(0));
-
-  usualRows = k.math.usual(numRows);
-  chunkRows = kChunkRows;
-  if (usualRows && *usualRows > 0 && *usualRows < 4 * kChunkRows) {
-    int64_t most = parts.bytes ? 2 * kMostByteRows : 64;
-    chunkRows =
-        std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, most)));
-  }
-  if (usualRows == 0)
-    chunkRows = 1;
-  // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the
-  // rows has none.
-  if (auto count = dl::asConstant(numRows); count && *count >= 4 * kChunkRows) {
-    if (parts.bytes)
-      chunkRows = wholeChunkOf(*count, nest.reduction[parts.reduction.back()]);
-    else if (*count < kManyChunks * kChunkRows)
-      chunkRows = evenChunkOf(*count);
-  }
-  // Other sizes than the usual one will come: a chunk of a row would read all of w for each of
-  // theirs.
-  if (!dl::asConstant(numRows))
-    chunkRows = std::max(chunkRows, kLeastSymbolicRows);
-  if (auto columns = dl::asConstant(numColumns))
-    panelCount = llvm::divideCeil(*columns, kPanel);
-  // Few rows keep few accumulators busy: more panels hide the latency.
-  auto range = k.math.range(numRows);
-  const bool mayBeFew = usualRows ? *usualRows <= 2 : range && range->min <= 2;
-  groupPanels = !panelCount ? 1 : mayBeFew ? 4 : 2;
-  while (parts.columnsOfGroup && parts.columnsOfGroup / kPanel % groupPanels != 0)
-    --groupPanels;
 }
 
 int64_t ContractionSchedule::rowsFor(int64_t panels) const {
@@ -146,39 +73,6 @@ bool ContractionSchedule::rowsAreNeighbours(int64_t blockRows) const {
 
 //===- Tiles ----------------------------------------------------------------------------------===//
 
-/// Returns true if all chunks of a group of panels come before the next group. The order is chosen
-/// by the bytes that a thread reads and its own cache does not hold. Chunk by chunk, a thread reads
-/// its part of the rows once, and all panels once, or once a chunk if they are too many. Group by
-/// group, it reads its part of the panels once, and all rows once, or once a group, most of them
-/// from the caches of other threads.
-bool ContractionSchedule::goesByGroups(AffineExpr groups) const {
-  auto panels = k.math.usual(groups), batches = k.math.usual(numBatches);
-  std::optional<int64_t> steps = 1;
-  for (AffineExpr extent : nest.reduction)
-    if (auto size = k.math.usual(extent); steps)
-      steps = size ? std::optional(*steps * *size) : std::nullopt;
-  auto columns = dl::asConstant(numColumns);
-  auto elements = k.math.usual(
-      dl::product(dl::getDims(cast<RankedTensorType>(aTensor.getType())), k.builder.getContext()));
-  if (parts.bytes || !bType || !panels || !batches || !steps || !columns || !elements ||
-      !usualRows || *usualRows <= chunkRows || *batches < 1)
-    return false;
-  auto bytes = [](Type element) { return element.getIntOrFloatBitWidth() / 8.0; };
-  double chunks = double(llvm::divideCeil(*usualRows, chunkRows));
-  double weights = double(*columns) * double(*steps) * bytes(bType.getElementType());
-  double image =
-      double(*elements) / double(*batches) * bytes(getElementTypeOrSelf(aTensor.getType()));
-  auto passes = [&](double once, double others, double turns) {
-    return once + others <= kAvx512Vnni.ownCache ? 1
-                                                 : std::max(1.0, turns / kAvx512Vnni.usualThreads);
-  };
-  double byChunks =
-      weights * passes(weights, image / chunks, chunks) + image / kAvx512Vnni.usualThreads;
-  double byGroups = weights / kAvx512Vnni.usualThreads +
-                    image * (1 + passes(image, weights / double(*panels), double(*panels)));
-  return byGroups < byChunks;
-}
-
 CpuLaunch ContractionSchedule::run() {
   AffineExpr groups =
       !panelCount
@@ -191,9 +85,8 @@ CpuLaunch ContractionSchedule::run() {
   planZeroPointSums();
   AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks),
              batchAt = k.math.addLoop(numBatches);
-  bool byGroups = goesByGroups(groups);
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
-    if (byGroups)
+    if (plan.byGroups)
       k.delinearize(tile, {batchAt, group, chunk}, {numBatches, groups, chunks});
     else
       k.delinearize(tile, {batchAt, chunk, group}, {numBatches, chunks, groups});
@@ -384,10 +277,52 @@ AffineExpr ContractionSchedule::alongRows(const Row &row, AffineExpr offset) con
   return k.alongLinear(row.variables, extents, row.position, offset);
 }
 
-CpuLaunch scheduleContraction(CpuKernel &kernel) {
-  auto parts = PanelContraction::match(kernel.emitter, kernel.math);
-  assert(parts && "asked for only where isPanelContraction holds");
-  return ContractionSchedule(kernel, std::move(*parts)).run();
+//===- The schedule ---------------------------------------------------------------------------===//
+
+static std::optional<PanelContraction> panelsOf(CpuPlanQuestion &question) {
+  if (!question.hasLoops() || !question.emitter.getRoot() ||
+      question.kind() == dlx::KernelKind::block_sparse)
+    return std::nullopt;
+  return PanelContraction::match(question.emitter, question.math);
 }
+
+/// Nanoseconds of one core that multiplies all the time.
+static double nanosecondsOf(CpuPlanQuestion &question) {
+  return question.operations() / (2 * kAvx512Vnni.floatProducts);
+}
+
+static dlx::PlanAttr match(CpuPlanQuestion &question) {
+  auto parts = panelsOf(question);
+  if (!parts)
+    return {};
+  PanelPlan plan = PanelSizes(question.emitter, question.math, *parts).usualPlan();
+  return plan.attribute(question.kernel.getContext(), nanosecondsOf(question));
+}
+
+/// The usual plan as match() gives it, the others by how much more they multiply or read.
+static SmallVector<dlx::PlanAttr> all(CpuPlanQuestion &question) {
+  auto parts = panelsOf(question);
+  if (!parts)
+    return {};
+  PanelSizes sizes(question.emitter, question.math, *parts);
+  double computing = nanosecondsOf(question);
+  auto takes = [&](const PanelPlan &plan) {
+    double reading = sizes.bytesOfThread(plan).value_or(0) / kAvx512Vnni.memory;
+    return std::max(computing * sizes.waste(plan), reading);
+  };
+  SmallVector<PanelPlan> plans = sizes.plans();
+  return llvm::map_to_vector(plans, [&](const PanelPlan &plan) {
+    double ns = computing * takes(plan) / std::max(1.0, takes(plans.front()));
+    return plan.attribute(question.kernel.getContext(), plan == plans.front() ? computing : ns);
+  });
+}
+
+static CpuLaunch build(CpuKernel &kernel, dlx::PlanAttr plan) {
+  auto parts = PanelContraction::match(kernel.emitter, kernel.math);
+  assert(parts && "asked for only where the schedule matches");
+  return ContractionSchedule(kernel, std::move(*parts), PanelPlan::of(plan)).run();
+}
+
+constinit const CpuSchedule kPanelSchedule = {"panels", match, build, all};
 
 } // namespace dlc::codegen

@@ -20,7 +20,7 @@
 #define DLC_CODEGEN_CPU_SCHEDULE_CONTRACTION_CONTRACTIONSCHEDULE_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
-#include "codegen/cpu/schedule/contraction/PanelContraction.h"
+#include "codegen/cpu/schedule/contraction/PanelPlan.h"
 
 namespace dlc::codegen {
 
@@ -32,7 +32,7 @@ inline constexpr int64_t kUnrolledSteps = 4;
 /// Fills the function of one contraction: see above.
 class ContractionSchedule {
 public:
-  ContractionSchedule(CpuKernel &kernel, PanelContraction parts);
+  ContractionSchedule(CpuKernel &kernel, PanelContraction parts, const PanelPlan &plan);
   CpuLaunch run();
 
 private:
@@ -144,7 +144,6 @@ private:
   mlir::AffineExpr atEnd(mlir::AffineExpr index, bool largest) const;
 
   int64_t vectorsPerPanel() const { return kPanel / lanes; }
-  bool goesByGroups(mlir::AffineExpr groups) const;
   int64_t rowsFor(int64_t panels) const;
   int64_t panelsAtOnce(int64_t panels) const;
   int64_t mostPanelsAtOnce() const;
@@ -166,9 +165,8 @@ private:
   int64_t neighbours;
   int64_t maxVectors; // accumulators that fit the register file
   mlir::AffineExpr numRows, numColumns, numBatches;
-  std::optional<int64_t> usualRows; // to choose tiles for
-  int64_t chunkRows;
-  int64_t groupPanels;
+  PanelPlan plan;
+  int64_t chunkRows, groupPanels; // of the plan
   std::optional<int64_t> panelCount;
 
   // Loop variables; those of rows are made for each block.
