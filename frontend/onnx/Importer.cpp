@@ -248,6 +248,15 @@ bool Importer::declareInputs(func::FuncOp function) {
 
 //===- Nodes ----------------------------------------------------------------------------------===//
 
+/// Gives `value`, a copy, sequences of its own.
+static void copySequences(Value &value) {
+  if (!value.sequence)
+    return;
+  value.sequence = std::make_shared<Sequence>(*value.sequence);
+  for (Value &element : value.sequence->elements)
+    copySequences(element);
+}
+
 Value *Importer::find(StringRef name, Frame &frame) {
   Frame *region = nullptr; // the innermost one that the value is not of
   for (Frame *at = &frame; at; at = at->parent) {
@@ -259,8 +268,7 @@ Value *Importer::find(StringRef name, Frame &frame) {
       if (value.tensor || isWeight)
         return &value;
       Value &copy = region->values[name] = value;
-      if (copy.sequence)
-        copy.sequence = std::make_shared<Sequence>(*copy.sequence);
+      copySequences(copy);
       return &copy;
     }
     if (at->isRegion && !region)

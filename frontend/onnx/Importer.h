@@ -206,13 +206,20 @@ private:
   bool importSequenceOp(NodeImport &node);
   /// The sequence that an input holds; null, reported, where it holds none.
   std::shared_ptr<Sequence> sequenceOf(NodeImport &node, size_t input);
-  /// The tensors of a sequence that is not listed any more: data and shapes. `like` gives the rank
-  /// of elements where there are none. Nothing after an error.
-  std::optional<std::pair<Item, Item>> encoded(NodeImport &node, Sequence &sequence,
-                                               const Sequence *like = nullptr);
-  Item elementAt(NodeImport &node, Sequence &sequence, Item position);
-  bool setElements(NodeImport &node, Sequence &sequence, Item position, Item inserted,
-                   bool isErased, Sequence &result);
+  using SharedSequence = std::shared_ptr<Sequence>;
+  /// The sequence in tensors. `like`, in tensors, tells what elements it has if it has none. Null
+  /// after an error.
+  SharedSequence inTensors(NodeImport &node, const Sequence &sequence,
+                           const Sequence *like = nullptr);
+  /// The sequence in tensors whose only element is `element`.
+  SharedSequence sequenceOfOne(NodeImport &node, const Value &element,
+                               const Sequence *like = nullptr);
+  /// Element `position` of a sequence in tensors: a tensor or a sequence.
+  std::optional<Value> elementAt(NodeImport &node, const Sequence &sequence, Item position);
+  /// A sequence in tensors without its element at `position`, or with the only element of
+  /// `inserted` before it if that is not null.
+  SharedSequence withElement(NodeImport &node, const Sequence &sequence, Item position,
+                             const Sequence *inserted);
   bool importSequenceAt(NodeImport &node);
   bool importSequenceInsert(NodeImport &node);
   bool importSequenceErase(NodeImport &node);
@@ -220,14 +227,16 @@ private:
   bool importSplit(NodeImport &node);
   bool importJoin(NodeImport &node);
   Item joined(NodeImport &node, Sequence &sequence, int64_t axis, bool isNew);
+  Item joinedInLoop(NodeImport &node, const Sequence &sequence,
+                    llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis);
+  bool importOptionalOp(NodeImport &node);
   bool importSequenceMap(NodeImport &node);
   struct SequenceMap;
   bool agreeOnLengths(NodeImport &node, SequenceMap &map);
   std::optional<std::vector<Value>> importElement(NodeImport &node, const SequenceMap &map,
                                                   Item position, bool isRegion);
   bool unrollMap(NodeImport &node, const SequenceMap &map);
-  std::optional<std::vector<std::pair<Item, Item>>>
-  encodedResults(NodeImport &node, const SequenceMap &map, Item step);
+  std::vector<SharedSequence> resultsInTensors(NodeImport &node, const SequenceMap &map, Item step);
   bool importMapLoop(NodeImport &node, const SequenceMap &map);
   struct Scan;
   bool importScanLoop(NodeImport &node, const Scan &scan);
@@ -292,8 +301,8 @@ private:
   bool isSolved = false;
   std::vector<std::unique_ptr<mlir::Block>> kindBlock; // whose arguments say what a loop will carry
   llvm::StringSet<> namesRead; // in all graphs and functions; filled where it is needed
-  unsigned trials = 0;         // steps of loops around the node whose ops may be dropped
-  unsigned regions = 0;        // branches and bodies of loops around the node
+  unsigned trials = 0;                  // steps of loops around the node whose ops may be dropped
+  unsigned regions = 0;                 // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
   std::string
       unexplained; // the first node that was not imported; each is reported by what it needs

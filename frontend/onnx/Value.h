@@ -46,8 +46,7 @@ struct Known {
 struct Sequence;
 
 /// A value of the graph: a tensor of the function, numbers that are known, an initializer that
-/// nobody has used as a tensor yet, or several of these; or a sequence, or an optional that is
-/// empty.
+/// nobody has used as a tensor yet, or several of these; or a sequence or an optional.
 struct Value {
   mlir::Value tensor;
   std::optional<Known> known;
@@ -56,18 +55,23 @@ struct Value {
   bool isPoison = false;                   // made by a node that was refused
   bool isLeftOut = false;                  // an input of a function that its call does not give
   std::shared_ptr<Sequence> sequence = {}; // shared by nobody but copies that do not change it
-  bool isEmptyOptional = false;
 };
 
-/// A sequence of tensors of one dtype. Its elements are listed where their number is known at
-/// import; else they have one rank, and two tensors hold them: their elements one after another,
-/// and a row of dims for each.
+/// A sequence of tensors, or of sequences; an optional is one of at most one element. The elements
+/// are listed if their number is known at import. Otherwise they have one rank and dtype, and
+/// tensors hold them: T[all], the elements of all tensors one after another; i64[n, rank], the dims
+/// of each tensor; then for each level of sequences around the tensors an i64[m], the lengths of
+/// the inner sequences.
 struct Sequence {
-  mlir::Type dtype = {};
-  std::vector<Value> elements;
-  mlir::Value data = {}, shapes = {}; // T[all], i64[n, rank]; null: listed
+  std::vector<Value> elements = {};
+  llvm::SmallVector<mlir::Value, 2> tensors = {}; // empty: listed
+  bool isOptional = false;
+  llvm::SmallVector<bool, 1> optionals = {}; // of the inner sequences in `tensors`: are optionals
 
-  bool isListed() const { return !data; }
+  bool isListed() const { return tensors.empty(); }
+  bool isEmptyList() const { return isListed() && elements.empty(); }
+  /// Levels of sequences in `tensors`: 1 for a sequence of tensors.
+  size_t depth() const { return tensors.size() - 1; }
 };
 
 } // namespace dlc::onnx

@@ -303,10 +303,11 @@ mlir::Value Importer::materialise(Value &value, Location loc, const std::string 
       error(what + ": " + message);
     return value.tensor;
   }
-  if (value.sequence || value.isEmptyOptional) {
-    unsupported.push_back(what + " is " +
-                          (value.sequence ? "a sequence" : "an optional without element") +
-                          "; dlc has tensors there: join a sequence by ConcatFromSequence");
+  if (value.sequence) {
+    unsupported.push_back(
+        what + (value.sequence->isOptional
+                    ? " is an optional; dlc has tensors there: use OptionalGetElement"
+                    : " is a sequence; dlc has tensors there: join it by ConcatFromSequence"));
     ++unsupportedCount;
     return {};
   }

@@ -66,24 +66,22 @@ static bool isTruth(mlir::Value value) {
 }
 
 static bool isEmptyList(const Value &value) {
-  return value.sequence && value.sequence->isListed() && value.sequence->elements.empty();
+  return value.sequence && value.sequence->isEmptyList();
 }
 
 /// Lets both branches give one of their results. A sequence without elements has the kind that the
 /// other branch gives.
 bool Importer::yieldEither(NodeImport &node, dl::IfOp draft, Value *const sides[2],
                            SmallVector<mlir::Value> yielded[2]) {
-  Sequence kind;
-  int first = isEmptyList(*sides[0]) ? 1 : 0;
+  std::shared_ptr<Sequence> kind;
+  int first = sides[0]->sequence && !hasKind(*sides[0]->sequence) ? 1 : 0;
   for (int side : {first, 1 - first}) {
     RegionScope scope(*emitter, builder, &draft->getRegion(side).front());
     llvm::SaveAndRestore inside(regions, regions + 1);
-    if (!flatten(node, *sides[side], kind.data ? &kind : nullptr, yielded[side]))
+    if (!flatten(node, *sides[side], kind.get(), yielded[side]))
       return false;
-    if (side == first && sides[side]->sequence) {
-      kind.data = yielded[side].end()[-2];
-      kind.shapes = yielded[side].back();
-    }
+    if (side == first)
+      kind = sides[side]->sequence;
   }
   return true;
 }

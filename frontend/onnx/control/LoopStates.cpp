@@ -78,9 +78,8 @@ mlir::Type Importer::typeAtStart(RankedTensorType result, size_t firstSymbol) co
 
 bool Importer::needsKinds(const Loop &loop) {
   for (auto [use, value] : llvm::zip_equal(loop.uses, loop.initial)) {
-    bool isEmptyList =
-        value.sequence && value.sequence->isListed() && value.sequence->elements.empty();
-    if (use == StateUse::Written || (use == StateUse::Carried && isEmptyList))
+    bool isUnknown = value.sequence && !hasKind(*value.sequence);
+    if (use == StateUse::Written || (use == StateUse::Carried && isUnknown))
       return true;
   }
   return false;
@@ -130,9 +129,8 @@ bool Importer::importKinds(NodeImport &node, Loop &loop, size_t firstSymbol,
     loop.kinds[i] = unflatten(value, left);
     // The types of what is dropped are kept in arguments of no block.
     kindBlock.push_back(std::make_unique<Block>());
-    Sequence &kind = *loop.kinds[i].sequence;
-    kind.data = kindBlock.back()->addArgument(kind.data.getType(), node.loc);
-    kind.shapes = kindBlock.back()->addArgument(kind.shapes.getType(), node.loc);
+    for (mlir::Value &tensor : loop.kinds[i].sequence->tensors)
+      tensor = kindBlock.back()->addArgument(tensor.getType(), node.loc);
   }
   return true;
 }
@@ -160,7 +158,7 @@ bool Importer::beginWith(NodeImport &node, Loop &loop, size_t position, Type typ
       return true;
     initial = Value();
     initial.sequence = std::make_shared<Sequence>();
-    initial.sequence->dtype = loop.kinds[position].sequence->dtype;
+    initial.sequence->isOptional = loop.kinds[position].sequence->isOptional;
     loop.mustStep = true;
     return true;
   }

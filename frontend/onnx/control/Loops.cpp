@@ -92,7 +92,8 @@ std::optional<bool> Importer::unrollLoop(NodeImport &node, const Loop &loop) {
 
 //===- Loops that run -------------------------------------------------------------------------===//
 
-/// A value as tensors of the flow: one, or the two of a sequence. False after an error.
+/// A value as tensors of the flow: one, or those of a sequence, which is in tensors from here on.
+/// False after an error.
 bool Importer::flatten(NodeImport &node, Value &value, const Sequence *like,
                        SmallVectorImpl<mlir::Value> &tensors) {
   if (!value.sequence) {
@@ -101,11 +102,10 @@ bool Importer::flatten(NodeImport &node, Value &value, const Sequence *like,
       tensors.push_back(tensor.as<mlir::Value>());
     return tensor.isTensor();
   }
-  auto both = encoded(node, *value.sequence, like);
-  if (!both || !both->first.isTensor() || !both->second.isTensor())
+  value.sequence = inTensors(node, *value.sequence, like);
+  if (!value.sequence)
     return false;
-  tensors.push_back(both->first.as<mlir::Value>());
-  tensors.push_back(both->second.as<mlir::Value>());
+  llvm::append_range(tensors, value.sequence->tensors);
   return true;
 }
 
@@ -116,11 +116,10 @@ Value unflatten(const Value &like, ArrayRef<mlir::Value> &tensors) {
     tensors = tensors.drop_front();
     return value;
   }
-  value.sequence = std::make_shared<Sequence>();
-  value.sequence->data = tensors[0];
-  value.sequence->shapes = tensors[1];
-  value.sequence->dtype = llvm::cast<RankedTensorType>(tensors[0].getType()).getElementType();
-  tensors = tensors.drop_front(2);
+  size_t count = like.sequence->tensors.size();
+  value.sequence = std::make_shared<Sequence>(*like.sequence);
+  llvm::copy(tensors.take_front(count), value.sequence->tensors.begin());
+  tensors = tensors.drop_front(count);
   return value;
 }
 
@@ -137,9 +136,13 @@ Importer::importBody(NodeImport &node, const Graph &graph, ArrayRef<Value> given
     return std::nullopt;
   goesOn = truthOf(found->front());
   SmallVector<mlir::Value> tensors;
-  for (auto [position, value] : llvm::enumerate(*found))
-    if (isKept(position) && !flatten(node, value, nullptr, tensors))
+  for (auto [position, value] : llvm::enumerate(*found)) {
+    // The next value of a state, which is one place after its result among the inputs.
+    const Sequence *like =
+        position + 1 < given.size() ? given[position + 1].sequence.get() : nullptr;
+    if (isKept(position) && !flatten(node, value, like, tensors))
       return std::nullopt;
+  }
   return tensors;
 }
 

@@ -19,33 +19,32 @@ struct Importer::SequenceMap {
   size_t results;   ///< of the node
 };
 
-static AffineExpr countOf(const Sequence &sequence, MLIRContext *context) {
-  if (sequence.isListed())
-    return dl::constantDim(static_cast<int64_t>(sequence.elements.size()), context);
-  return dl::getDims(llvm::cast<RankedTensorType>(sequence.shapes.getType()))[0];
-}
+/// Whether the body takes the elements of `input` one by one.
+static bool isMapped(const Value &input) { return input.sequence && !input.sequence->isOptional; }
 
 /// Gives all sequences one length, which a run checks if the model computes some.
 bool Importer::agreeOnLengths(NodeImport &node, SequenceMap &map) {
   for (Value &input : map.inputs)
-    if (input.sequence && input.sequence->isListed()) {
+    if (isMapped(input) && input.sequence->isListed()) {
       map.count = countOf(*input.sequence, context);
       map.isListed = true;
     }
   for (Value &input : map.inputs) {
-    if (!input.sequence)
+    if (!isMapped(input))
       continue;
     AffineExpr own = countOf(*input.sequence, context);
     if (!node.mayAgree(own, map.count))
       return node.fail("its sequences have different lengths");
     if (input.sequence->isListed() || own == map.count)
       continue;
-    Item shapes{input.sequence->shapes, {}};
-    shapes = node.expect(shapes, {map.count, dl::getDims(shapes.tensorType())[1]});
-    if (!shapes.isTensor())
-      return false;
     input.sequence = std::make_shared<Sequence>(*input.sequence);
-    input.sequence->shapes = shapes.as<mlir::Value>();
+    mlir::Value &rows = input.sequence->tensors.back();
+    dl::Dims dims = dl::getDims(llvm::cast<RankedTensorType>(rows.getType()));
+    dims[0] = map.count;
+    Item checked = node.expect({rows, {}}, dims);
+    if (!checked.isTensor())
+      return false;
+    rows = checked.as<mlir::Value>();
   }
   return true;
 }
@@ -57,7 +56,7 @@ std::optional<std::vector<Value>> Importer::importElement(NodeImport &node, cons
   std::vector<Value> given;
   for (const Value &input : map.inputs) {
     Value &value = given.emplace_back(input);
-    if (!input.sequence)
+    if (!isMapped(input))
       continue;
     if (input.sequence->isListed()) {
       value = input.sequence->elements[position.as<int64_t>()];
@@ -66,11 +65,10 @@ std::optional<std::vector<Value>> Importer::importElement(NodeImport &node, cons
     Item place = position.isTensor()
                      ? position
                      : node.full(position, RankedTensorType::get({}, builder.getI64Type()));
-    Item element = elementAt(node, *input.sequence, place);
-    if (!element.isTensor())
+    auto element = elementAt(node, *input.sequence, place);
+    if (!element)
       return std::nullopt;
-    value = Value();
-    value.tensor = element.as<mlir::Value>();
+    value = std::move(*element);
   }
   Frame held;
   openGraph(node, map.body, held);
@@ -103,69 +101,67 @@ bool Importer::unrollMap(NodeImport &node, const SequenceMap &map) {
   return true;
 }
 
-/// The results of the body for the element at `step`, each as the tensors of a sequence of one.
-std::optional<std::vector<std::pair<Item, Item>>>
-Importer::encodedResults(NodeImport &node, const SequenceMap &map, Item step) {
+/// The results of the body for the element at `step`, each as a sequence of one; none after an
+/// error.
+std::vector<Importer::SharedSequence>
+Importer::resultsInTensors(NodeImport &node, const SequenceMap &map, Item step) {
   auto made = importElement(node, map, step, /*isRegion=*/true);
   if (!made)
-    return std::nullopt;
-  std::vector<std::pair<Item, Item>> all;
+    return {};
+  std::vector<SharedSequence> all;
   for (Value &value : llvm::MutableArrayRef(*made).take_front(map.results)) {
-    auto tensors = encoded(node, *std::make_unique<Sequence>(Sequence{{}, {value}}));
-    if (!tensors || !tensors->first.isTensor() || !tensors->second.isTensor())
-      return std::nullopt;
-    all.push_back(*tensors);
+    all.push_back(sequenceOfOne(node, value));
+    if (!all.back())
+      return {};
   }
   return all;
 }
 
 bool Importer::importMapLoop(NodeImport &node, const SequenceMap &map) {
-  // A step that is dropped tells the ranks and dtypes of the results.
-  std::vector<std::pair<Type, int64_t>> kinds;
+  // A step that is dropped tells the kinds of the results.
+  std::vector<Value> kinds;
+  SmallVector<RankedTensorType> types;
   bool isGood = tryOut([&] {
     Item first = node.full(item(int64_t(0)), RankedTensorType::get({}, builder.getI64Type()));
-    auto results = encodedResults(node, map, first);
-    for (size_t i = 0; results && i < results->size(); ++i)
-      kinds.emplace_back((*results)[i].first.tensorType().getElementType(),
-                         (*results)[i].second.tensorType().getDimSize(1));
-    return results.has_value();
+    for (const SharedSequence &result : resultsInTensors(node, map, first)) {
+      llvm::append_range(types, typesOfNone(*result));
+      Value &kind = kinds.emplace_back();
+      kind.sequence = result;
+      llvm::fill(result->tensors, mlir::Value());
+    }
+    return !kinds.empty();
   });
   Item trips = isGood ? node.count(map.count) : Item{Item::Poison(), {}};
   if (!trips.isTensor())
     return false;
   SmallVector<mlir::Value> initial;
-  for (auto [dtype, rank] : kinds)
-    for (RankedTensorType type : {RankedTensorType::get({0}, dtype),
-                                  RankedTensorType::get({0, rank}, builder.getI64Type())}) {
-      Item empty = node.full(item(int64_t(0)), type);
-      if (!empty.isTensor())
-        return false;
-      initial.push_back(empty.as<mlir::Value>());
-    }
+  for (RankedTensorType type : types) {
+    Item empty = node.full(item(int64_t(0)), type);
+    if (!empty.isTensor())
+      return false;
+    initial.push_back(empty.as<mlir::Value>());
+  }
   auto build = [&](mlir::Value step,
                    ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
-    auto results = encodedResults(node, map, {step, {}});
-    if (!results)
+    SmallVector<mlir::Value> so(carried.begin(), carried.end()), next{mlir::Value()};
+    ArrayRef<mlir::Value> left = so;
+    auto results = resultsInTensors(node, map, {step, {}});
+    if (results.empty())
       return std::nullopt;
-    SmallVector<mlir::Value> next{mlir::Value()};
-    for (auto &[data, shapes] : *results)
-      for (const Item &more : {data, shapes}) {
-        Item all = node.call(
-            "cat", {{Item::List{{carried[next.size() - 1], {}}, more}, {}}, item(int64_t(0))});
-        if (!all.isTensor())
-          return std::nullopt;
-        next.push_back(all.as<mlir::Value>());
-      }
+    for (auto [kind, result] : llvm::zip_equal(kinds, results)) {
+      auto all = joinedSequences(node, {unflatten(kind, left).sequence, result});
+      if (!all)
+        return std::nullopt;
+      llvm::append_range(next, all->tensors);
+    }
     return next;
   };
   SmallVector<mlir::Value> results;
   if (!buildWhile(node, trips.as<mlir::Value>(), {}, initial, build, results))
     return false;
-  Value like;
-  like.sequence = std::make_shared<Sequence>();
   ArrayRef<mlir::Value> left = results;
-  for (size_t position = 0; position < map.results; ++position)
-    node.setValue(position, unflatten(like, left));
+  for (auto [position, kind] : llvm::enumerate(kinds))
+    node.setValue(position, unflatten(kind, left));
   return !node.hasFailed();
 }
 

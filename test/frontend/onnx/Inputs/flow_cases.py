@@ -166,6 +166,11 @@ def command(*words):
     return subprocess.run(["dlc", *words], capture_output=True, text=True)
 
 
+def softmax(v):
+    e = np.exp(v - v.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
 def difference(what, path, output, expected, within):
     with np.load(path) as held:
         got = held[output]

@@ -72,8 +72,6 @@ case("split_real", split, [rows, x(name="s")],
 case("split_known_real", split, [rows], "the size of the parts are no integers",
      [scalar("s", 1.5, "f32")])
 case("split_none", split, [rows], "its parts have 0 elements; expected 1 or more", [scalar("s", 0)])
-case("split_dim", split, [rows],
-     "it splits a dim of N into parts of 2; dlc needs their number, up to 256", [scalar("s", 2)])
 case("split_reals", split, [rows, x(2, name="s")],
      "the sizes of the parts 's' are computed by the model as f32[2]")
 case("join_empty", [node("SequenceEmpty", "", "q"), join], [rows], "it joins an empty sequence")
@@ -96,11 +94,18 @@ case("map_results", [listed, *mapped("q", "e", outputs="r,s")], [rows],
 ones = node("SplitToSequence", "x", "q", axis=0)
 case("map_loop_results", [ones, *mapped("q", "e", outputs="r,s")], [rows],
      "its body gives too few results")
-case("map_loop_sequence", [
-    ones,
-    node("SequenceMap", "q", "r",
-         body=("graph", graph([node("SequenceConstruct", "e", "g")], loose("e"), ("g", )))), join
-], [rows], "a result of its body")
+gives = node("SequenceMap", "q", "r",
+             body=("graph", graph([node("SequenceConstruct", "e", "g")], loose("e"), ("g", ))))
+case("join_sequences", [ones, gives, node("ConcatFromSequence", "r", axis=0)], [rows],
+     "it joins sequences; expected a sequence of tensors")
+case("sequence_kinds",
+     [listed, node("SequenceConstruct", "x,q", "p"),
+      node("SequenceAt", "p,at", "e"),
+      node("Relu", "e")], [rows, at],
+     "it has both tensors and sequences in one sequence; expected elements of one kind")
+case("sequence_of_optional",
+     [node("Optional", "x", "p"), node("SequenceLength", "p", "l"), node("Relu", "l")], [rows],
+     "it needs a sequence as its input 0")
 case("map_no_body", [ones, node("SequenceMap", "q", "r"), join], [rows], "it lacks a body")
 case("optional_empty",
      [node("Optional", "", "p"),
