@@ -460,6 +460,9 @@ bool Importer::finish(func::FuncOp function) {
   if (file.model().graph.outputs.size() == states.size())
     error(states.empty() ? "the graph has no outputs; expected at least one"
                          : "each output is the next value of a state; expected one that is left");
+  size_t outputs = results.size();
+  if (generator)
+    results.push_back(nextGenerator(function.getLoc()));
   finishStates(function, results);
   if (!lost.empty() && !errors && unsupported.empty())
     error("output " + quote(lost) +
@@ -468,9 +471,9 @@ bool Importer::finish(func::FuncOp function) {
     return false;
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(results))));
-  for (size_t position = 0; position < states.size(); ++position)
-    attributes.push_back(
-        function.getArgAttrDict(function.getNumArguments() - states.size() + position));
+  for (unsigned i = function.getNumArguments() + outputs - results.size();
+       i < function.getNumArguments(); ++i)
+    attributes.push_back(function.getArgAttrDict(i));
   function.setAllResultAttrs(attributes);
   emitter->finish(function, function.getLoc(), results);
   return true;

@@ -124,6 +124,10 @@ private:
     mlir::AffineExpr step;
   };
   std::optional<Growth> growthOf(const State &state, mlir::RankedTensorType next) const;
+  /// The state `generator`, made if there is none; null, reported, if its name is taken.
+  mlir::Value generatorOf(NodeImport &node);
+  /// The generator after the draws of a run.
+  mlir::Value nextGenerator(mlir::Location loc);
   /// Positions that the caches shall hold: what the user says, or else what the model takes.
   /// Nothing, reported, where neither says it.
   std::optional<int64_t> capacityOf(mlir::func::FuncOp function, mlir::AffineExpr past,
@@ -301,6 +305,9 @@ private:
   bool isSolved = false;
   std::vector<std::unique_ptr<mlir::Block>> kindBlock; // whose arguments say what a loop will carry
   llvm::StringSet<> namesRead; // in all graphs and functions; filled where it is needed
+  mlir::Value generator;       // the state that nodes draw random numbers from; null: none does
+  int64_t draws = 0;           // from the generator
+  llvm::SmallVector<mlir::Value> steps; // the numbers of the steps of the loops around
   unsigned trials = 0;                  // steps of loops around the node whose ops may be dropped
   unsigned regions = 0;                 // branches and bodies of loops around the node
   llvm::DenseMap<mlir::Attribute, mlir::AffineExpr> derivedSizes;
@@ -433,6 +440,18 @@ public:
   /// The same of all that the attribute `axes` lists, or in later opsets input 1; nothing,
   /// reported, where one is wrong.
   std::optional<llvm::SmallVector<int64_t>> axes(int64_t rank);
+
+  //===- Random numbers ---===//
+  /// A generator, i64[2], and the number of a draw from it.
+  struct Draw {
+    Item generator;
+    int64_t number;
+  };
+  /// What the node draws from: by its attribute `seed`, or else from the state `generator`.
+  /// Nothing, reported, after an error.
+  std::optional<Draw> nextDraw();
+  /// 32 random bits for each element: u32[dims]. Each `word` of a draw has its own.
+  Item randomBits(const Draw &draw, llvm::ArrayRef<mlir::AffineExpr> dims, int64_t word);
 
   //===- Errors: each gives false ---===//
   /// The model is wrong.

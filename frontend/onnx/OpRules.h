@@ -79,6 +79,12 @@ std::optional<Item> flattened(NodeImport &node);
 /// bound. Poison, reported, if it never is. ops/shape/Slice.cpp
 Item joinedOfParts(NodeImport &node, Item x, int64_t axis,
                    llvm::MutableArrayRef<mlir::AffineExpr> sizes);
+/// x without the elements that a Dropout drops, and the mask of the others.
+struct Dropped {
+  Item y, mask;
+};
+/// `ratio` and `training` are inputs of the node. Nothing, reported, after an error.
+std::optional<Dropped> dropped(NodeImport &node, Item x, size_t ratio, size_t training);
 
 // Families, each in ops/.
 llvm::ArrayRef<OddRule> elementwiseRules();

@@ -79,7 +79,7 @@ def unpacked(packed, bits, dims):
 
 
 def graph_of(path):
-    """inputs and outputs (names), and nodes: (op, input names, has_subgraph)."""
+    """inputs and outputs (names), and nodes: (op, input names, names of attributes)."""
     with open(path, "rb") as source:
         model = source.read()
     inputs, outputs, nodes, held = [], [], [], set()
@@ -89,7 +89,8 @@ def graph_of(path):
         if number == 1:
             parts = list(fields(value))
             op = next((v.decode() for n, v in parts if n == 4), "")
-            nodes.append((op, [v.decode() for n, v in parts if n == 1]))
+            nodes.append((op, [v.decode() for n, v in parts if n == 1],
+                          [name_of(v, 1) for n, v in parts if n == 5]))
         elif number == 5:
             held.add(name_of(value, 8))
         elif number == 11:

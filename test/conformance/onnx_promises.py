@@ -12,15 +12,15 @@ DEVIATIONS = 5
 
 
 def draws(nodes, arrays):
-    """Whether a graph draws numbers. `nodes`: (op, names of inputs); `arrays`: the inputs that are
-    known. A Dropout does in training, with another ratio than 0."""
+    """Whether a graph draws numbers. `nodes`: (op, names of inputs, names of attributes); `arrays`: the
+    inputs that are known. A Dropout does in training, with another ratio than 0."""
     def is_zero(names, place):
         return place < len(names) and names[place] in arrays and not np.any(arrays[names[place]])
 
     return any(
         op in DRAWING
         or op == "Dropout" and len(names) > 2 and not is_zero(names, 1) and not is_zero(names, 2)
-        for op, names in nodes)
+        for op, names, _ in nodes)
 
 
 def bernoulli(inputs, outputs):

@@ -61,7 +61,8 @@ def onnx_seeds(folder):
                                  "Inputs"), os.path.join(folder, "onnx-seeds")
     os.makedirs(seeds)
     subprocess.run([sys.executable, os.path.join(inputs, "models.py"), seeds], check=True)
-    for script in ("messages.py", "flow_reduced.py", "flow_values.py"):
+    for script in ("messages.py", "flow/flow_reduced.py", "flow/flow_sequences.py",
+                   "flow/flow_values.py"):
         subprocess.run([sys.executable, os.path.join(inputs, script), seeds, "--write"], check=True)
     for name in os.listdir(seeds):
         path = os.path.join(seeds, name)

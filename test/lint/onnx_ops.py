@@ -22,8 +22,11 @@ Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the 
 `dlc compile model.onnx` and `dlc import model.onnx -o model.dl` accept ONNX opsets OLDEST to
 NEWEST, in the dtypes of the operators that they become ([operators](operators.md)). "Composed"
 means several dlc operators. Unsupported forms are reported with their node names, all in one run,
-with exit code 3. Random numbers depend on their node's `seed`, and are the same in each run and on
-each device; a node without a seed gets one.
+with exit code 3.
+
+Nodes draw random numbers from the model's [generator](language.md#random-numbers): other numbers in
+each run, which `dlc run --seed` repeats. A node with the attribute `seed` has a generator of its
+own, and draws the same numbers in each run.
 
 `--state h0=hn` makes an input a [state](language.md#states): output `hn` is its next value. The
 state stays in the model and is initially 0; input and output have the same type. `--state
@@ -119,7 +122,6 @@ All other node tests and small models that the ONNX project publishes pass
 """
 REASONS = {
     "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
-    "dlc draws numbers and truth values, not one of several classes": r"Multinomial",
 }
 
 

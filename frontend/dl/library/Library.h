@@ -23,6 +23,10 @@
 
 namespace dlc::frontend {
 
+/// Name of the state i64[2], a seed and a count of draws, that random functions draw from. The
+/// runtime seeds the state of this name.
+inline constexpr llvm::StringLiteral kGenerator = "generator";
+
 /// One way of calling a function of the library.
 struct LibraryFunction {
   Signature signature; // its `op` is empty

@@ -134,8 +134,6 @@ Item ForwardLowering::callLibraryOnly(StringRef name, llvm::SMLoc loc,
 // that draws uses this count and its own number within the run, so that no two draws are alike. The
 // state is written once, after the last draw.
 
-static constexpr llvm::StringLiteral kGenerator = "generator";
-
 State *ForwardLowering::generatorAt(llvm::SMLoc loc) {
   if (model.generator)
     return &model.states[*model.generator];

@@ -7,6 +7,7 @@
 
 #include "ir/dl/DLOps.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -160,6 +161,8 @@ bool Importer::buildWhile(NodeImport &node, mlir::Value trips, mlir::Value condi
                        ArrayRef<BlockArgument> carried) -> std::optional<SmallVector<mlir::Value>> {
     llvm::SaveAndRestore inside(regions, regions + 1);
     derivedSizes = derived;
+    steps.push_back(step);
+    llvm::scope_exit leave([&] { steps.pop_back(); });
     return countStep(node, 0) ? build(step, carried) : std::nullopt;
   };
   llvm::SmallPtrSet<mlir::Value, 4> reshaped;

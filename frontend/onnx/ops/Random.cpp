@@ -1,75 +1,48 @@
 //===- Random.cpp - Random numbers of ONNX ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX names no generator. Here a number is a hash of its place and of the node's seed, so that it
-// is the same in each run, on each device and for any batch, and a model of several dlc ops
-// computes it. A node without a seed may have any, and has one by the name of its result.
+// ONNX names no generator. dlc draws from the generator of the language (Draws.cpp), and makes
+// numbers of its bits as the functions of the language do (frontend/dl/library/random.dl).
 //===------------------------------------------------------------------------------------------===//
-#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
-#include "llvm/Support/xxhash.h"
-
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Mixes 32 bits in the manner of MurmurHash3's finaliser, with the factors of C. Wellons's search
-/// ("hash prospector"), whose bias is below those of MurmurHash3.
-static Item mixed(NodeImport &node, Item x) {
-  Type u32 = IntegerType::get(node.context, 32, IntegerType::Unsigned);
-  auto foldUpper = [&](Item x, unsigned bits) {
-    Item upper = node.call("div", {x, node.scalar(static_cast<double>(1u << bits), u32)},
-                           {{"rounding_mode", item(StringRef("trunc"))}});
-    return node.call("bitwise_xor", {x, upper});
-  };
-  auto times = [&](Item x, uint32_t factor) {
-    return node.call("mul", {x, node.scalar(factor, u32)});
-  };
-  return foldUpper(times(foldUpper(times(foldUpper(x, 16), 0x7feb352d), 15), 0x846ca68b), 16);
+/// The dtype that numbers are computed in before they become `dtype`.
+static Type wide(NodeImport &node, Type dtype) {
+  return dtype.isF64() ? dtype : node.builder.getF32Type();
 }
 
-/// Numbers of f32, uniform in [0, 1), multiples of 2^-24, of the shape `dims`. Each `stream` of a
-/// node has its own.
-static Item uniform(NodeImport &node, ArrayRef<AffineExpr> dims, uint64_t stream) {
-  Type u32 = IntegerType::get(node.context, 32, IntegerType::Unsigned);
-  // SplitMix64's finaliser: seeds that differ by little have keys that share nothing.
-  uint64_t key = stream + 0x9e3779b97f4a7c15;
-  if (const Attribute *seed = node.attribute("seed"))
-    key += seed->integer ? static_cast<uint64_t>(*seed->integer)
-                         : uint64_t(llvm::bit_cast<uint32_t>(seed->real.value_or(0))) << 32;
-  else // each node of its own
-    key += llvm::xxh3_64bits(node.node.outputs.front());
-  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9;
-  key = (key ^ key >> 27) * 0x94d049bb133111eb;
-  key ^= key >> 31;
-  if (!node.mayMultiply(dims))
+/// x * factor + offset.
+static Item scaled(NodeImport &node, Item x, double factor, double offset) {
+  Type dtype = x.isTensor() ? x.tensorType().getElementType() : node.builder.getF32Type();
+  if (factor != 1)
+    x = node.call("mul", {x, node.scalar(factor, dtype)});
+  return offset != 0 ? node.call("add", {x, node.scalar(offset, dtype)}) : x;
+}
+
+/// Uniform numbers of [0, 1) with as many bits as `dtype`, f32 or f64, has below 1.
+static Item uniform(NodeImport &node, ArrayRef<AffineExpr> dims, Type dtype) {
+  auto draw = node.nextDraw();
+  if (!draw)
     return {Item::Poison(), {}};
-  AffineExpr count = dl::normalize(dl::product(dims, node.context));
-  Item bits = node.call("arange", {Item::dim(count, {})}, {{"dtype", item(u32)}});
-  // Twice with a half of the key each, so that two keys share no run of numbers.
-  for (uint64_t half : {key & UINT32_MAX, key >> 32})
-    bits =
-        mixed(node, node.call("bitwise_xor", {bits, node.scalar(static_cast<double>(half), u32)}));
-  Item upper = node.call("div", {bits, node.scalar(256, u32)},
-                         {{"rounding_mode", item(StringRef("trunc"))}});
-  Type f32 = node.builder.getF32Type();
-  Item numbers = node.call("mul", {node.cast(upper, f32), node.scalar(0x1p-24, f32)});
-  return node.reshape(numbers, dims);
-}
-
-/// Whether the node's seed is a number. One without a seed gets one, as the standard says, which is
-/// the same in each run.
-static bool hasSeed(NodeImport &node) {
-  const Attribute *seed = node.attribute("seed");
-  if (seed && (seed->integer || seed->real))
-    return true;
-  if (seed)
-    return node.fail("its attribute 'seed' is no number");
-  node.remark("it has no attribute 'seed'; dlc draws the same random numbers in each run");
-  return true;
+  auto upper = [&](int64_t word, unsigned bits) {
+    Item all = node.randomBits(*draw, dims, word);
+    Type u32 = IntegerType::get(node.context, 32, IntegerType::Unsigned);
+    Item some = node.call("div", {all, node.scalar(std::ldexp(1, 32 - bits), u32)},
+                          {{"rounding_mode", item(StringRef("trunc"))}});
+    return node.cast(some, dtype);
+  };
+  if (!dtype.isF64())
+    return node.call("mul", {upper(0, 24), node.scalar(0x1p-24, dtype)});
+  Item first = node.call("mul", {upper(0, 27), node.scalar(0x1p26, dtype)});
+  Item both = node.call("add", {first, upper(1, 26)});
+  return node.call("mul", {both, node.scalar(0x1p-53, dtype)});
 }
 
 /// The dtype that the node asks for, or else `otherwise`; nothing, reported, where it holds no real
@@ -111,46 +84,41 @@ static std::optional<RankedTensorType> drawnType(NodeImport &node, bool isLike) 
     }
   }
   Type dtype = realDtype(node, isLike ? node.dtype(0) : node.builder.getF32Type());
-  if (!dtype || !hasSeed(node) || node.hasFailed())
+  if (!dtype || node.hasFailed())
     return std::nullopt;
   return dl::makeTensor(dims, dtype);
 }
 
-/// x * factor + offset, computed in f32.
-static bool scaled(NodeImport &node, Item x, double factor, double offset, Type dtype) {
-  Type f32 = node.builder.getF32Type();
-  Item y =
-      node.call("add", {node.call("mul", {x, node.scalar(factor, f32)}), node.scalar(offset, f32)});
-  node.set(0, node.cast(y, dtype));
-  return !node.hasFailed();
-}
-
 static bool buildUniform(NodeImport &node, bool isLike) {
-  auto type = drawnType(node, isLike);
   double low = node.real("low", 0), high = node.real("high", 1);
-  return type && scaled(node, uniform(node, dl::getDims(*type), 0), high - low, low,
-                        type->getElementType());
+  auto type = drawnType(node, isLike);
+  if (!type)
+    return false;
+  Item x = uniform(node, dl::getDims(*type), wide(node, type->getElementType()));
+  node.set(0, node.cast(scaled(node, x, high - low, low), type->getElementType()));
+  return !node.hasFailed();
 }
 static bool buildRandomUniform(NodeImport &node) { return buildUniform(node, false); }
 static bool buildRandomUniformLike(NodeImport &node) { return buildUniform(node, true); }
 
-/// Box and Muller's transform: a radius and an angle. Numbers are below 5.8 deviations, as u is
-/// 2^-24 at least.
+/// Normal numbers by Box and Muller's transform: a radius and an angle, each of a number in (0, 1).
 static bool buildNormal(NodeImport &node, bool isLike) {
-  auto type = drawnType(node, isLike);
   double mean = node.real("mean", 0), deviation = node.real("scale", 1);
-  if (!type)
+  auto type = drawnType(node, isLike);
+  auto draw = type ? node.nextDraw() : std::nullopt;
+  if (!draw)
     return false;
-  Type f32 = node.builder.getF32Type();
-  auto dims = dl::getDims(*type);
-  auto op = [&](StringRef name, Item a, double b) {
-    return node.call(name, {a, node.scalar(b, f32)});
+  Type dtype = type->getElementType(), kind = wide(node, dtype);
+  auto open = [&](int64_t word) {
+    Item bits = node.randomBits(*draw, dl::getDims(*type), word);
+    return scaled(node, node.cast(bits, kind), 0x1p-32, 0x1p-33);
   };
-  Item u = op("add", uniform(node, dims, 0), 0x1p-24);
-  Item radius = node.call("sqrt", {op("mul", node.call("log", {u}), -2)});
-  Item angle = op("mul", uniform(node, dims, 1), 2 * std::numbers::pi);
+  Item radius =
+      node.call("sqrt", {node.call("mul", {node.call("log", {open(0)}), node.scalar(-2, kind)})});
+  Item angle = node.call("mul", {open(1), node.scalar(2 * std::numbers::pi, kind)});
   Item x = node.call("mul", {radius, node.call("cos", {angle})});
-  return scaled(node, x, deviation, mean, type->getElementType());
+  node.set(0, node.cast(scaled(node, x, deviation, mean), dtype));
+  return !node.hasFailed();
 }
 static bool buildRandomNormal(NodeImport &node) { return buildNormal(node, false); }
 static bool buildRandomNormalLike(NodeImport &node) { return buildNormal(node, true); }
@@ -169,66 +137,109 @@ static bool buildBernoulli(NodeImport &node) {
     if (!dtype)
       return node.unsupported("it gives " + dataTypeName(number), "; dlc takes numbers and bool");
   }
-  if (node.hasFailed() || !hasSeed(node))
+  if (node.hasFailed())
     return false;
-  Item probability = node.cast(node.tensor(0), node.builder.getF32Type());
-  Item isOne = node.call("lt", {uniform(node, node.dims(0), 0), probability});
+  Type kind = wide(node, node.dtype(0));
+  Item isOne =
+      node.call("lt", {uniform(node, node.dims(0), kind), node.cast(node.tensor(0), kind)});
   node.set(0, node.cast(isOne, dtype));
   return !node.hasFailed();
+}
+
+/// Classes of the last dim, drawn by the logarithms of their weights: [N, C] becomes [N, samples].
+static bool buildMultinomial(NodeImport &node) {
+  int64_t samples = node.integer("sample_size", 1), number = node.integer("dtype", 6);
+  Item x = node.tensor(0);
+  if (node.hasFailed())
+    return false;
+  auto type = elementType(number);
+  Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
+  if (!dtype || !(dtype.isInteger(32) || dtype.isInteger(64)))
+    return node.fail("it gives " + dataTypeName(number) + "; expected int32 or int64");
+  if (node.rank(0) != 2 || !isa<FloatType>(node.dtype(0)) || samples < 1 || samples > INT32_MAX)
+    return node.fail("it draws " + llvm::Twine(samples) + " samples by " + node.typeText(0) +
+                     "; expected 1 to 2^31 - 1 of them, and real numbers [N, C]");
+  Type kind = wide(node, node.dtype(0)), i64 = node.builder.getI64Type();
+  x = node.cast(x, kind);
+  Item largest = node.call("amax", {x, itemList(SmallVector<int64_t>{-1}), item(true)});
+  Item sums =
+      node.call("cumsum", {node.call("exp", {node.call("sub", {x, largest})}), item(int64_t(-1))});
+  Item total =
+      node.call("slice", {sums}, {{"dim", item(int64_t(1))}, {"start", item(int64_t(-1))}});
+  AffineExpr rows = node.dims(0)[0], classes = node.dims(0)[1];
+  Item place = node.call("mul", {uniform(node, {rows, node.dim(samples)}, kind), total});
+  // The classes before the place: at most those before the last one that has a weight, since the
+  // place may be rounded up to the total.
+  auto countBelow = [&](StringRef compare, Item bound) {
+    Item column = node.call("unsqueeze", {bound, item(int64_t(2))});
+    Item row = node.reshape(sums, {rows, node.dim(1), classes});
+    Item isBelow = node.cast(node.call(compare, {row, column}), i64);
+    return node.call("sum", {isBelow, itemList(SmallVector<int64_t>{2})});
+  };
+  Item drawn = node.call("minimum", {countBelow("le", place), countBelow("lt", total)});
+  node.set(0, node.cast(drawn, dtype));
+  return !node.hasFailed();
+}
+
+/// Whether a number that is known at import is `wanted`.
+static bool isKnownAs(NodeImport &node, size_t input, double wanted) {
+  const Known *known = node.has(input) ? node.known(input) : nullptr;
+  auto reals = known ? known->reals() : std::nullopt;
+  return reals && reals->size() == 1 && reals->front() == wanted;
 }
 
 /// In inference it changes nothing, and its mask is true everywhere. In training elements are
 /// dropped, each with the probability that is the ratio, and the others made larger by as much as
 /// that takes away on average. A rate of 0 is inference, so that both may be told apart by the
 /// running model.
+std::optional<Dropped> dropped(NodeImport &node, Item x, size_t ratio, size_t training) {
+  if (!x.isTensor())
+    return std::nullopt;
+  Type f32 = node.builder.getF32Type(), dtype = x.tensorType().getElementType();
+  dl::Dims dims = dl::getDims(x.tensorType());
+  if (!node.has(training) || isKnownAs(node, training, 0) || isKnownAs(node, ratio, 0)) {
+    node.attribute("seed");
+    return Dropped{x, node.full(item(true), dl::makeTensor(dims, node.builder.getI1Type()))};
+  }
+  if (!isa<FloatType>(dtype)) {
+    node.fail("it drops " + dl::dtypeName(dtype) + "; expected real numbers");
+    return std::nullopt;
+  }
+  Item rate = node.has(ratio) ? node.cast(node.reshape(node.tensor(ratio), {}), f32)
+                              : node.scalar(0.5, f32);
+  if (!isKnownAs(node, training, 1))
+    rate = node.call("where", {node.reshape(node.tensor(training), {}), rate, node.scalar(0, f32)});
+  Item isKept = node.call("ge", {uniform(node, dims, f32), rate});
+  Item factor = node.call("reciprocal", {node.call("sub", {node.scalar(1, f32), rate})});
+  Item larger = node.call("mul", {x, node.cast(factor, dtype)});
+  return Dropped{node.call("where", {isKept, larger, node.scalar(0, dtype)}), isKept};
+}
+
 static bool buildDropout(NodeImport &node) {
-  node.attribute("ratio");
-  node.attribute("seed");
+  node.attribute("ratio"); // before opset 12, whose nodes are in inference
   if (!node.has(0))
     return node.fail("it needs its input 0");
-  Type truth = node.builder.getI1Type(), f32 = node.builder.getF32Type(), dtype = node.dtype(0);
-  auto only = [&](size_t input) -> std::optional<double> {
-    const Known *known = node.has(input) ? node.known(input) : nullptr;
-    auto reals = known ? known->reals() : std::nullopt;
-    return reals && reals->size() == 1 ? std::optional(reals->front()) : std::nullopt;
-  };
-  auto training = only(2), ratio = only(1);
-  if (!node.has(2) || training == 0 || ratio == 0) {
-    node.alias(0, 0);
-    if (node.wants(1)) { // before opset 10 a mask of numbers
-      Type mask = node.opset < 10 ? dtype : truth;
-      node.set(1, node.cast(node.call("full_like", {node.tensor(0), item(true)},
-                                      {{"dtype", item(truth)}}),
-                            mask));
-    }
-    return !node.hasFailed();
-  }
-  if (!node.hasAttribute("seed"))
-    return node.unsupported(training ? "it is in training mode" : "it may be in training mode",
-                            "; dlc runs models in inference: export it so, or give it the "
-                            "attribute 'seed', with which each run drops the same elements");
-  if (!isa<FloatType>(dtype))
-    return node.fail("it drops " + dl::dtypeName(dtype) + "; expected real numbers");
-  if (!hasSeed(node))
+  auto both = dropped(node, node.tensor(0), 1, 2);
+  if (!both || node.hasFailed())
     return false;
-  Item rate =
-      node.has(1) ? node.cast(node.reshape(node.tensor(1), {}), f32) : node.scalar(0.5, f32);
-  if (!training)
-    rate = node.call("where", {node.reshape(node.tensor(2), {}), rate, node.scalar(0, f32)});
-  Item isKept = node.call("ge", {uniform(node, node.dims(0), 0), rate});
-  Item factor = node.call("reciprocal", {node.call("sub", {node.scalar(1, f32), rate})});
-  Item larger = node.call("mul", {node.tensor(0), node.cast(factor, dtype)});
-  node.set(0, node.call("where", {isKept, larger, node.scalar(0, dtype)}));
-  if (node.wants(1))
-    node.set(1, isKept);
+  if (both->y.as<mlir::Value>() == node.tensor(0).as<mlir::Value>())
+    node.alias(0, 0);
+  else
+    node.set(0, both->y);
+  if (node.wants(1)) // before opset 10 a mask of numbers
+    node.set(1, node.opset < 10 ? node.cast(both->mask, node.dtype(0)) : both->mask);
   return !node.hasFailed();
 }
 
 llvm::ArrayRef<OddRule> randomRules() {
   static const OddRule rules[] = {
-      {"RandomUniform", 1, buildRandomUniform}, {"RandomUniformLike", 1, buildRandomUniformLike},
-      {"RandomNormal", 1, buildRandomNormal},   {"RandomNormalLike", 1, buildRandomNormalLike},
-      {"Bernoulli", 15, buildBernoulli},        {"Dropout", 1, buildDropout},
+      {"RandomUniform", 1, buildRandomUniform},
+      {"RandomUniformLike", 1, buildRandomUniformLike},
+      {"RandomNormal", 1, buildRandomNormal},
+      {"RandomNormalLike", 1, buildRandomNormalLike},
+      {"Bernoulli", 15, buildBernoulli},
+      {"Multinomial", 7, buildMultinomial},
+      {"Dropout", 1, buildDropout},
   };
   return rules;
 }

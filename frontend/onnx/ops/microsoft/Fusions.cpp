@@ -173,18 +173,16 @@ static bool buildBiasSoftmax(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// x + bias + what skips: nothing is dropped in inference.
+/// The elements of x + bias that a Dropout keeps, and what skips them.
 static bool buildBiasDropout(NodeImport &node) {
   enum Input { x, bias, residual, ratio, isTraining };
-  node.integer("seed", 0);
-  if (node.has(isTraining) && !node.isZero(isTraining))
-    return node.unsupported("it is in training", "; export the model for inference");
-  Item y = node.call("add", {node.tensor(x), node.tensor(bias)});
-  if (node.has(residual))
-    y = node.call("add", {y, node.tensor(residual)});
-  node.set(0, y);
+  auto both =
+      dropped(node, node.call("add", {node.tensor(x), node.tensor(bias)}), ratio, isTraining);
+  if (!both)
+    return false;
+  node.set(0, node.has(residual) ? node.call("add", {both->y, node.tensor(residual)}) : both->y);
   if (node.wants(1))
-    node.set(1, node.full(item(true), dl::makeTensor(node.dims(x), node.builder.getI1Type())));
+    node.set(1, both->mask);
   return !node.hasFailed();
 }
 

@@ -435,11 +435,6 @@ one("quantize_scale_zero", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32",
     opset=21)
 one("quantize_scale_nan", "QuantizeLinear", "x, s",
     tensors=[tensor("s", "f32", [3], [0.5, float("nan"), 0.0])], opset=21, axis=1)
-one("dropout_training", "Dropout", "x, r, t",
-    tensors=[tensor("r", "f32", [], [0.5]),
-             tensor("t", "bool", [], [1])])
-one("dropout_either", "Dropout", "x, r, t",
-    [value("x"), value("r", dims=()), value("t", "bool", ())], opset=13)
 one("dropout_integers", "Dropout", "x, r, t",
     [value("x", "i64"), value("r", dims=()),
      value("t", "bool", ())], opset=13, seed=1)
@@ -452,6 +447,9 @@ one("random_dims", "RandomUniform", "", shape=[2**31 - 1] * 3, seed=1.0)
 one("random_integers", "RandomUniform", "", shape=[2, 3], seed=1.0, dtype=7)
 one("random_like_integers", "RandomUniformLike", given=[value("x", "i64")], seed=1.0)
 one("random_like_nothing", "RandomNormalLike", "", seed=1.0)
+one("random_name", "RandomNormalLike", "generator", [value("generator")])
+one("multinomial_dtype", "Multinomial", dtype=1)
+one("multinomial_rank", "Multinomial", given=[value("x", dims=(4, ))], sample_size=3)
 one("bernoulli_integers", "Bernoulli", given=[value("x", "i64")], seed=1.0)
 one("bernoulli_text", "Bernoulli", seed=1.0, dtype=8)
 one("bernoulli_alone", "Bernoulli", "", seed=1.0)
@@ -676,7 +674,7 @@ fused("fused_activation", "FusedConv", "x, w", {"x": (1, 2, 4, 4), "w": (3, 2, 1
 fused("fused_gemm_rank", "FusedGemm", "x, x", {"x": (4,)}, activation="Relu")
 fused("fused_split_width", "BiasSplitGelu", "x, b", {"x": (2, 3, 5), "b": (5,)})
 fused("fused_gate_width", "SwiGLU", "x", {"x": (2, 5)})
-fused("fused_dropout", "BiasDropout", "x, x, , , t", {"x": (2, 3), "t": ("bool", ())})
+fused("fused_dropout", "BiasDropout", "x, x, , , t", {"x": ("i64", (2, 3)), "t": ("bool", ())})
 fused("fused_group_rank", "GroupNorm", "x, w, w", {"x": (2, 4), "w": (4,)}, groups=2)
 fused("fused_group_activation", "GroupNorm", "x, w, w", {"x": (2, 3, 4), "w": (4, )}, groups=2,
       activation=2)

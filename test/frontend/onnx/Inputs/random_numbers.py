@@ -1,12 +1,12 @@
-"""Random numbers of an ONNX model: what dlc draws has the distribution that its node asks for, and
-is the same in each run, for each batch and on each device. random_numbers.py FOLDER; the last line
-is "N passed, N failed"."""
+"""Random numbers of an ONNX model have the distribution that their node asks for, and are the same on
+each device. Those of a node with a seed are the same in each run and for each batch.
+random_numbers.py FOLDER; the last line is "N passed, N failed"."""
 import os
 import subprocess
 import sys
 
 import numpy as np
-from onnx_writer import model, node, value
+from onnx_writer import graph, model, node, tensor, value
 
 ROWS, COLUMNS = 64, 1024
 folder = sys.argv[1]
@@ -110,13 +110,113 @@ check(
         np.array_equal(got[name], other[name])
         for name in ("uniform", "first", "second", "drawn", "y", "mask"))
     and np.allclose(got["normal"], other["normal"], rtol=1e-5))
-with open(f"{folder}/unseeded.onnx", "wb") as file:
-    file.write(model([node("RandomNormalLike", "x")], [value("x", dims=("N", COLUMNS))]))
-told = subprocess.run([
-    "dlc", "compile", f"{folder}/unseeded.onnx", "--target", "cpu", "-o", f"{folder}/unseeded.bin"
-], capture_output=True, text=True)
+
+# --- Nodes without a seed: numbers of the model's generator
+# --------------------------------------------------------------------------------------------------
+
+WEIGHTS = np.log(np.float32([[1, 2, 0, 5], [0, 0, 3, 1]]) + np.float32(1e-30))
+SAMPLES = 4096
+UNSEEDED = [
+    node("RandomNormalLike", "x", "normal", mean=-1.0, scale=2.0),
+    node("RandomNormalLike", "x", "again", mean=-1.0, scale=2.0),
+    node("RandomUniformLike", "x", "wide", dtype=11),
+    node("Bernoulli", "x", "drawn"),
+    node("Multinomial", "w", "classes", sample_size=SAMPLES, dtype=7),
+    node("Dropout", "x, r, t", "y, mask"),
+    node("BiasDropout", "x, b, , r, t", "biased, where", domain="com.microsoft"),
+    node("Loop", "n", "steps",
+         body=("graph",
+               graph([node("RandomUniform", "", "u", shape=[COLUMNS]),
+                      node("Identity", "go", "on")],
+                     [value("i", "i64", ()), value("go", "bool", ())], ("on", "u"))))
+]
+NAMES = ("normal", "again", "wide", "drawn", "classes", "y", "mask", "biased", "where", "steps")
+with open(f"{folder}/unseeded.onnx", "wb") as out:
+    out.write(
+        model(UNSEEDED, [
+            value("x", dims=("N", COLUMNS)),
+            value("w", dims=(2, 4)),
+            value("n", "i64", ())
+        ], NAMES, opset=15, opsets=[("com.microsoft", 1)],
+              tensors=[
+                  tensor("r", "f32", [], [0.25]),
+                  tensor("t", "bool", [], [1]),
+                  tensor("b", "f32", [COLUMNS], [1.0] * COLUMNS)
+              ]))
+for target in ("cpu", "cuda"):
+    subprocess.run([
+        "dlc", "compile", f"{folder}/unseeded.onnx", "--target", target, "-o",
+        f"{folder}/unseeded-{target}.bin"
+    ], check=True, stdout=subprocess.DEVNULL)
+
+
+def draw(device="cpu", *options):
+    for name, array in (("x", np.full((ROWS, COLUMNS), 0.25, np.float32)), ("w", WEIGHTS),
+                        ("n", np.int64(64))):
+        np.save(f"{folder}/{name}.npy", array)
+    target = "cpu" if device == "cpu" else "cuda"
+    words = [f"{name}=@{folder}/{name}.npy" for name in "xwn"]
+    subprocess.run([
+        "dlc", "run", f"{folder}/unseeded-{target}.bin", "--device", device, *options,
+        *(word for text in words for word in ("--input", text)), "--output",
+        f"@{folder}/unseeded.npz"
+    ], check=True, stdout=subprocess.DEVNULL)
+    with np.load(f"{folder}/unseeded.npz") as held:
+        return {name: held[name] for name in NAMES}
+
+
+got = draw()
+check("normal numbers without a seed", moments(got["normal"], -1, 2))
+check("two nodes without a seed", not related(got["normal"], got["again"]))
+wide = got["wide"]
 check(
-    "no seed", not told.returncode
-    and "it has no attribute 'seed'; dlc draws the same random numbers in each run" in told.stderr)
+    "uniform numbers of f64", wide.dtype == np.float64 and moments(wide, 0.5, 1 / np.sqrt(12))
+    and wide.min() >= 0 and wide.max() < 1 and np.any(wide != wide.astype(np.float32)))
+check("Bernoulli's without a seed",
+      abs(got["drawn"].mean() - 0.25) < 5 * np.sqrt(0.1875 / wide.size))
+shares = np.stack([np.bincount(row, minlength=4) / SAMPLES for row in got["classes"]])
+wanted = np.float32([[1, 2, 0, 5], [0, 0, 6, 2]]) / 8
+check(
+    "Multinomial", got["classes"].dtype == np.int64 and shares.shape == (2, 4)
+    and np.all(abs(shares - wanted) <= 5 * np.sqrt(wanted * (1 - wanted) / SAMPLES)))
+for result, mask, kept in (("y", "mask", 0.25), ("biased", "where", 1.25)):
+    check(
+        f"training without a seed: {result}",
+        abs(got[mask].mean() - 0.75) < 5 * np.sqrt(0.1875 / got[mask].size)
+        and np.allclose(got[result], np.where(got[mask], kept / 0.75, 0), rtol=1e-6))
+check("two masks", not related(got["mask"], got["where"]))
+steps = got["steps"]
+check(
+    "each step of a loop", steps.shape == (64, COLUMNS) and moments(steps, 0.5, 1 / np.sqrt(12))
+    and not related(steps[1:], steps[:-1]))
+same, other = draw("cpu", "--seed", "0"), draw("cpu", "--seed", "7")
+check("the default seed", all(np.array_equal(got[name], same[name]) for name in NAMES))
+check("another seed", not any(np.array_equal(got[name], other[name]) for name in NAMES))
+check("a seed repeats its numbers",
+      all(np.array_equal(array, other[name]) for name, array in draw("cpu", "--seed", "7").items()))
+emulated = draw("cuda-emu", "--seed", "7")
+check(
+    "emulated CUDA without a seed",
+    all(
+        np.allclose(emulated[name], other[name], rtol=1e-5, atol=1e-5) if name in
+        ("normal", "again") else np.array_equal(emulated[name], other[name]) for name in NAMES))
+# Each run of a context draws other numbers.
+with open(f"{folder}/runs.onnx", "wb") as out:
+    out.write(
+        model([node("RandomUniformLike", "x", "a"),
+               node("RandomUniformLike", "x", "b", seed=1.0)],
+              [value("x", dims=(COLUMNS, ))], ("a", "b")))
+subprocess.run(
+    ["dlc", "compile", f"{folder}/runs.onnx", "--target", "cpu", "-o", f"{folder}/runs.bin"],
+    check=True, stdout=subprocess.DEVNULL)
+np.save(f"{folder}/chunks.npy", np.zeros((3, COLUMNS), np.float32))
+subprocess.run([
+    "dlc", "run", f"{folder}/runs.bin", "--input", f"x=@{folder}/chunks.npy", "--steps", "--output",
+    f"a=@{folder}/a.npy", "--output", f"b=@{folder}/b.npy"
+], check=True, stdout=subprocess.DEVNULL)
+a, b = np.load(f"{folder}/a.npy"), np.load(f"{folder}/b.npy")
+check("other numbers in each run", not related(a[1], a[0]) and not related(a[2], a[1]))
+check("the same numbers in each run by a seed",
+      np.array_equal(b[0], b[1]) and np.array_equal(b[1], b[2]) and len(np.unique(b[0])) > 1)
 print(f"{counts[True]} passed, {counts[False]} failed")
 sys.exit(1 if counts[False] else 0)

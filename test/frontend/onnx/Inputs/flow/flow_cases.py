@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import numpy as np
-TEST = os.path.dirname(os.path.abspath(__file__)).split("/frontend/onnx/")[0]
-sys.path.insert(0, os.path.join(TEST, "conformance"))
+INPUTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [INPUTS, os.path.join(INPUTS.split("/frontend/onnx/")[0], "conformance")]
 from cases import takes  # noqa: E402
 from onnx_writer import DTYPES, field, graph, model, tensor, value
 
