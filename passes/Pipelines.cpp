@@ -37,22 +37,6 @@ double boundOf(StringRef flag) {
   return 0;
 }
 
-double boundOfAll(const PipelineOptions &options) {
-  double sum = 0;
-  for (const PassBound &bound : PassBounds) {
-    StringRef flag = bound.flag;
-    bool runs = flag == "convert-precision"   ? options.runsNarrow()
-                : flag == "convert-signature" ? !options.io.empty()
-                : flag == "quantize-products" ? options.quantizesProducts()
-                : flag == "quantize-weights"  ? options.quantizesWeights()
-                : flag == "store-blocks"      ? options.sparse == "block"
-                : flag == "store-two-of-four" ? options.sparse == "2:4"
-                                              : true;
-    sum += runs ? fractionOf(bound) : 0;
-  }
-  return sum;
-}
-
 std::optional<Phase> phaseNamed(StringRef name) {
   for (auto [position, phase] : llvm::enumerate(kPhaseNames))
     if (name == phase)
@@ -97,46 +81,57 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createMarkGatedMlp());
 }
 
-static void addCompress(OpPassManager &module, const PipelineOptions &options) {
-  SplitTargetsOptions split;
-  split.targets.assign(options.targets.begin(), options.targets.end());
-  split.gpu = options.gpu;
-  module.addPass(createSplitTargets(split));
-  if (options.quantize == "none")
-    return;
-  OpPassManager &manager = module.nest<ModuleOp>().nest<func::FuncOp>();
-  if (options.quantizesWeights()) {
+void addQuantize(OpPassManager &function, const PipelineOptions &options) {
+  switch (recordOf(options.quantize).part) {
+  case QuantizedPart::nothing:
+    break;
+  case QuantizedPart::weights: {
     QuantizeWeightsOptions quantize;
     quantize.bits = options.weightFormat.bits;
     quantize.group = options.weightFormat.group;
     quantize.symmetric = options.weightFormat.isSymmetric;
     quantize.perTensor = options.weightFormat.isPerTensor;
     quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-    manager.addPass(createQuantizeWeights(quantize));
-  } else {
+    function.addPass(createQuantizeWeights(quantize));
+    break;
+  }
+  case QuantizedPart::products: {
     QuantizeProductsOptions quantize;
-    quantize.scheme = options.quantize;
+    quantize.scheme = nameOf(options.quantize);
     quantize.symmetric = options.symmetricActivations;
     quantize.perTensor = options.perTensorWeights;
     quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-    manager.addPass(createQuantizeProducts(quantize));
+    function.addPass(createQuantizeProducts(quantize));
+    break;
   }
+  }
+}
+
+static void addCompress(OpPassManager &module, const PipelineOptions &options) {
+  SplitTargetsOptions split;
+  split.targets.assign(options.targets.begin(), options.targets.end());
+  split.gpu = options.gpu;
+  module.addPass(createSplitTargets(split));
+  if (options.quantize == QuantizationScheme::none)
+    return;
+  OpPassManager &manager = module.nest<ModuleOp>().nest<func::FuncOp>();
+  addQuantize(manager, options);
   // Products of one weight leave equal arithmetic.
   manager.addPass(createCSEPass());
 }
 
 static void addPrecision(OpPassManager &target, const PipelineOptions &options) {
   // First: convert-precision reads an input of 16 bits as it is.
-  if (!options.io.empty())
-    target.addNestedPass<func::FuncOp>(createConvertSignature({options.io}));
-  if (options.precision == "tf32") {
+  if (options.io)
+    target.addNestedPass<func::FuncOp>(createConvertSignature({nameOf(*options.io)}));
+  if (options.precision == Precision::tf32) {
     AllowTf32Options allow;
     allow.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
     target.addNestedPass<func::FuncOp>(createAllowTf32(allow));
   }
-  if (options.runsNarrow()) {
+  if (isNarrow(options.precision)) {
     ConvertPrecisionOptions convert;
-    convert.dtype = options.precision;
+    convert.dtype = nameOf(options.precision);
     convert.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
     target.addNestedPass<func::FuncOp>(createConvertPrecision(convert));
   }
@@ -159,9 +154,9 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     break;
   case Phase::fuse: {
     OpPassManager &target = manager.nest<ModuleOp>();
-    if (options.sparse == "block")
+    if (options.sparse == SparsityScheme::block)
       target.addNestedPass<func::FuncOp>(createStoreBlocks({options.explain}));
-    if (options.sparse == "2:4")
+    if (options.sparse == SparsityScheme::twoOfFour)
       target.addNestedPass<func::FuncOp>(createStoreTwoOfFour({options.explain}));
     target.addNestedPass<func::FuncOp>(createDecomposeAttention({options.explain}));
     // Attentions that become ops leave equal masks.

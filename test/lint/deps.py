@@ -23,7 +23,8 @@ WITHOUT_MLIR = {
     "tools/driver/text/model/": (),
 }
 COMMANDS = tuple(f for f in WITHOUT_MLIR if f.startswith("tools/")) + (
-    "frontend/arrays/", "frontend/Spelling.h", "passes/Phases.def", "runtime/", "dlc/")
+    "frontend/arrays/", "frontend/Spelling.h", "passes/Phases.def", "passes/compress/Schemes.h",
+    "passes/precision/Precision.h", "runtime/", "dlc/")
 # The folders of tools/driver from the lowest layer to the highest: each may include itself and
 # those before it.
 DRIVER_LAYERS = ("base run text measure inspect weights source compiler calibrate precision "

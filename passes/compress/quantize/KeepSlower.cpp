@@ -21,13 +21,15 @@ public:
 
 private:
   void runOnOperation() override;
-  void keepProducts(ProductScheme products);
-  void keepTables(ProductScheme products);
+  void keepProducts(QuantizationScheme products);
+  void keepTables(QuantizationScheme products);
   /// `reader` stays as it is on the targets that `reasons` names, all of those of the file or some.
   void keep(Operation *reader, ArrayRef<std::pair<std::string, std::string>> reasons);
   /// The targets on which it would be slower, and why.
   std::vector<std::pair<std::string, std::string>> losses(ArrayRef<TargetGain> gains) const;
-  GainTargets gainTargets() const { return {names, precision}; }
+  GainTargets gainTargets() const {
+    return {names, precisionNamed(precision.getValue()).value_or(Precision::f32)};
+  }
 
   std::vector<std::string> names; // of the targets
 };
@@ -67,14 +69,14 @@ KeepSlower::losses(ArrayRef<TargetGain> gains) const {
   return reasons;
 }
 
-void KeepSlower::keepProducts(ProductScheme scheme) {
+void KeepSlower::keepProducts(QuantizationScheme scheme) {
   for (const QuantizableProduct &product :
        findQuantizableProducts(getOperation(), noPatterns(), scheme))
     if (product.whyKept.empty())
       keep(product.op, losses(gainsOfProduct(product, scheme, gainTargets())));
 }
 
-void KeepSlower::keepTables(ProductScheme scheme) {
+void KeepSlower::keepTables(QuantizationScheme scheme) {
   const auto products = findQuantizableProducts(getOperation(), noPatterns(), scheme);
   for (const QuantizableTable &table :
        findQuantizableTables(getOperation(), noPatterns(), products, scheme)) {
@@ -94,23 +96,25 @@ void KeepSlower::keepTables(ProductScheme scheme) {
 
 void KeepSlower::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (!productSchemeNamed(scheme) && scheme != "w8" && scheme != "w4") {
-    function.emitError("scheme is int8, dynamic, fp8, w8 or w4, got '") << scheme << "'";
+  const auto chosen = quantizationNamed(scheme);
+  if (!chosen || *chosen == QuantizationScheme::none) {
+    function.emitError("scheme is ")
+        << schemesThat([](const auto &) { return true; }) << ", got '" << scheme << "'";
     return signalPassFailure();
   }
   if (function.isExternal())
     return;
   names.assign(targets.begin(), targets.end());
-  if (auto products = productSchemeNamed(scheme)) {
-    keepProducts(*products);
-    keepTables(*products);
+  if (recordOf(*chosen).part == QuantizedPart::products) {
+    keepProducts(*chosen);
+    keepTables(*chosen);
     return;
   }
   for (const PackableWeight &weight : findPackableWeights(function, noPatterns()))
     if (weight.whyKept.empty())
       for (OpOperand *use : weight.readers())
         keep(use->getOwner(),
-             losses(gainsOfFewBits(weight, weight.formatOf({.bits = scheme == "w8" ? 8U : 4U}).bits,
+             losses(gainsOfFewBits(weight, weight.formatOf({.bits = recordOf(*chosen).bits}).bits,
                                    gainTargets())));
 }
 

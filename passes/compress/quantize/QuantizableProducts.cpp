@@ -19,16 +19,6 @@ namespace dlc {
 /// fit into the i32 that they are added in.
 static constexpr int64_t kFewestTerms = 16, kMostTerms = 66'000;
 
-std::optional<ProductScheme> productSchemeNamed(StringRef name) {
-  if (name == "int8")
-    return ProductScheme::int8;
-  if (name == "dynamic")
-    return ProductScheme::dynamic;
-  if (name == "fp8")
-    return ProductScheme::fp8;
-  return std::nullopt;
-}
-
 SmallVector<int64_t> summedDims(ArrayRef<int64_t> resultDims) {
   SmallVector<int64_t> summed;
   for (auto [dim, at] : llvm::enumerate(resultDims))
@@ -59,7 +49,7 @@ static int64_t readsOf(const QuantizableProduct &product) {
 }
 
 static std::string whyKept(const QuantizableProduct &product, const LayerPatterns &kept,
-                           const llvm::SmallBitVector &counted, ProductScheme scheme) {
+                           const llvm::SmallBitVector &counted, QuantizationScheme scheme) {
   if (kept.matches(product.op))
     return "--keep-f32 names it";
   if (dl::mentions(dl::dimsOf(product.getActivation()), counted))
@@ -67,11 +57,11 @@ static std::string whyKept(const QuantizableProduct &product, const LayerPattern
   int64_t terms = termsOf(product);
   if (terms < kFewestTerms)
     return "a sum has " + std::to_string(terms) + " terms, too few to pay for conversions";
-  if (terms > kMostTerms && scheme != ProductScheme::fp8)
+  if (terms > kMostTerms && scheme != QuantizationScheme::fp8)
     return "a sum of " + std::to_string(terms) + " terms does not fit into i32";
   if (auto slower = product.op->getAttrOfType<StringAttr>(dl::kKeptByCost))
     return slower.str();
-  if (scheme != ProductScheme::dynamic)
+  if (scheme != QuantizationScheme::dynamic)
     return "";
   if (!dl::resultDimsOf(product.op, 1 - product.weight))
     return "a convolution's windows have no range of their own; --quantize int8 is for these";
@@ -81,8 +71,9 @@ static std::string whyKept(const QuantizableProduct &product, const LayerPattern
   return "";
 }
 
-std::vector<QuantizableProduct>
-findQuantizableProducts(func::FuncOp function, const LayerPatterns &kept, ProductScheme scheme) {
+std::vector<QuantizableProduct> findQuantizableProducts(func::FuncOp function,
+                                                        const LayerPatterns &kept,
+                                                        QuantizationScheme scheme) {
   std::vector<QuantizableProduct> products;
   WeightDependence weights;
   llvm::SmallBitVector counted = dl::countedSymbols(function->getParentOfType<ModuleOp>());

@@ -4,6 +4,7 @@
 #ifndef DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLEPRODUCTS_H
 #define DLC_PASSES_COMPRESS_QUANTIZE_QUANTIZABLEPRODUCTS_H
 
+#include "passes/compress/Schemes.h"
 #include "passes/precision/LayerPatterns.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,13 +16,6 @@ namespace dlc {
 
 /// The range that calibration has seen of the activation that a product reads: `[low, high]`.
 inline constexpr llvm::StringLiteral kActivationRange = "dl.activation_range";
-
-/// How products of weights run in 8 bits: on integers, with ranges of activations that calibration
-/// has seen (int8) or with those that each row of an activation turns out to have when the model
-/// runs (dynamic), or on floats of 8 bits, e4m3, with such ranges that calibration has seen (fp8).
-enum class ProductScheme { int8, dynamic, fp8 };
-/// The scheme that --quantize calls `name`; nullopt where no scheme of products has that name.
-std::optional<ProductScheme> productSchemeNamed(llvm::StringRef name);
 
 /// The dims that `resultDims` (QuantizableProduct::weightDims) has as summed over.
 llvm::SmallVector<int64_t> summedDims(llvm::ArrayRef<int64_t> resultDims);
@@ -44,9 +38,9 @@ struct QuantizableProduct {
 
 /// All of them, in program order; those that `kept` matches are kept. Products of two activations
 /// are none. With `dynamic` convolutions are kept, too.
-std::vector<QuantizableProduct> findQuantizableProducts(mlir::func::FuncOp function,
-                                                        const LayerPatterns &kept,
-                                                        ProductScheme scheme = ProductScheme::int8);
+std::vector<QuantizableProduct>
+findQuantizableProducts(mlir::func::FuncOp function, const LayerPatterns &kept,
+                        QuantizationScheme scheme = QuantizationScheme::int8);
 
 /// The activations that the products which are not kept read: each once, in program order.
 llvm::SmallVector<mlir::Value> activationsOf(llvm::ArrayRef<QuantizableProduct> products);

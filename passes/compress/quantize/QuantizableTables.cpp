@@ -24,9 +24,9 @@ static std::string whyProductsKeep(const PackableWeight &weight,
 std::vector<QuantizableTable> findQuantizableTables(func::FuncOp function,
                                                     const LayerPatterns &kept,
                                                     ArrayRef<QuantizableProduct> products,
-                                                    ProductScheme scheme) {
+                                                    QuantizationScheme scheme) {
   std::vector<QuantizableTable> tables;
-  if (scheme == ProductScheme::fp8)
+  if (scheme == QuantizationScheme::fp8)
     return tables;
   for (PackableWeight &weight : findPackableWeights(function, kept)) {
     if (weight.tables.empty())

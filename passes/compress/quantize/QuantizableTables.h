@@ -30,7 +30,7 @@ struct QuantizableTable {
 std::vector<QuantizableTable> findQuantizableTables(mlir::func::FuncOp function,
                                                     const LayerPatterns &kept,
                                                     llvm::ArrayRef<QuantizableProduct> products,
-                                                    ProductScheme scheme);
+                                                    QuantizationScheme scheme);
 
 } // namespace dlc
 

@@ -216,28 +216,27 @@ static double bytesOf(const Work &work, double ofActivation, double ofWeight) {
   return work.activations * ofActivation + work.weights * ofWeight + work.results * 4;
 }
 
-static double asItIsOnGpu(const GpuModel &gpu, const Work &work, StringRef precision) {
-  bool isNarrow = precision == "f16" || precision == "bf16", isGrouped = work.isGrouped;
-  double rate = isGrouped             ? gpu.floatProducts
-                : isNarrow            ? gpu.halfProducts
-                : precision == "tf32" ? gpu.halfProducts / 2
-                                      : gpu.floatProducts,
-         bytes = isNarrow ? 2 : 4;
+static double asItIsOnGpu(const GpuModel &gpu, const Work &work, Precision precision) {
+  double rate = work.isGrouped                 ? gpu.floatProducts
+                : isNarrow(precision)          ? gpu.halfProducts
+                : precision == Precision::tf32 ? gpu.halfProducts / 2
+                                               : gpu.floatProducts,
+         bytes = isNarrow(precision) ? 2 : 4;
   return onGpu(gpu, work, rate, bytesOf(work, bytes, bytes));
 }
 
 /// Integers, or floats of 8 bits; groups of the latter are computed in f32.
-static TargetGain bytesOnGpu(const Work &work, double readers, StringRef precision, bool isFloat8) {
+static TargetGain bytesOnGpu(const Work &work, double readers, Precision precision, bool isFloat8) {
   const GpuModel &gpu = kHopper;
   double before = asItIsOnGpu(gpu, work, precision),
          convert = work.activations * (4 + 1) / readers / gpu.memoryBytes / 1e3;
   if (work.isGrouped && isFloat8)
-    return {"cuda", before, asItIsOnGpu(gpu, work, "f32") + convert, convert, true};
+    return {"cuda", before, asItIsOnGpu(gpu, work, Precision::f32) + convert, convert, true};
   double rate = work.isGrouped ? gpu.floatProducts / 2 : gpu.halfProducts * 2;
   return {"cuda", before, onGpu(gpu, work, rate, bytesOf(work, 1, 1)) + convert, convert, true};
 }
 
-static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precision) {
+static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, Precision precision) {
   const GpuModel &gpu = kHopper;
   double blocks = std::ceil(work.rows / kGpuTile) * std::ceil(work.columns / kGpuTile);
   double convert =
@@ -249,13 +248,12 @@ static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precis
           convert, true};
 }
 
-static TargetGain rowsOnGpu(const Rows &rows, unsigned bits, StringRef precision) {
+static TargetGain rowsOnGpu(const Rows &rows, unsigned bits, Precision precision) {
   constexpr GpuModel gpu = kHopper;
   auto time = [&](double bytes) {
     return gpu.launchInRow + rows.elements * (bytes + 4) / gpu.memoryBytes / 1e3;
   };
-  return {"cuda", time(precision == "f16" || precision == "bf16" ? 2 : 4),
-          time(bytesOfWeight(bits)), 0, true};
+  return {"cuda", time(isNarrow(precision) ? 2 : 4), time(bytesOfWeight(bits)), 0, true};
 }
 
 //===- All targets ----------------------------------------------------------------------------===//
@@ -269,14 +267,14 @@ static double readersOf(Value activation) {
   return static_cast<double>(std::max<int64_t>(1, readers));
 }
 
-std::vector<TargetGain> gainsOfProduct(const QuantizableProduct &product, ProductScheme scheme,
+std::vector<TargetGain> gainsOfProduct(const QuantizableProduct &product, QuantizationScheme scheme,
                                        const GainTargets &of) {
   std::vector<TargetGain> gains;
   auto work = workOf(product.op, product.weight);
-  if (!work || scheme == ProductScheme::dynamic)
+  if (!work || scheme == QuantizationScheme::dynamic)
     return gains;
   double readers = readersOf(product.getActivation());
-  const bool isFloat8 = scheme == ProductScheme::fp8;
+  const bool isFloat8 = scheme == QuantizationScheme::fp8;
   for (const std::string &target : of.targets)
     if (target == "cpu")
       gains.push_back(isFloat8 ? float8OnCpu(*work, readers) : integersOnCpu(*work, readers));

@@ -10,6 +10,7 @@
 
 #include "passes/compress/quantize/PackableWeights.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
+#include "passes/precision/Precision.h"
 
 namespace dlc {
 
@@ -33,13 +34,13 @@ struct TargetGain {
 /// stay as they are (f32, tf32, f16 or bf16).
 struct GainTargets {
   llvm::ArrayRef<std::string> targets;
-  llvm::StringRef precision = "f32";
+  Precision precision = Precision::f32;
 };
 
 /// Gains of the product in a scheme, one for each target; none where the data say how large it is,
 /// and where ranges are found when the model runs. All products that read an activation share the
 /// time of turning it into bytes.
-std::vector<TargetGain> gainsOfProduct(const QuantizableProduct &product, ProductScheme scheme,
+std::vector<TargetGain> gainsOfProduct(const QuantizableProduct &product, QuantizationScheme scheme,
                                        const GainTargets &of);
 /// Gains of a weight in `bits` bits (4 or 8), over all that reads it.
 std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,

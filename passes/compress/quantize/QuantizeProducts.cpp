@@ -345,9 +345,10 @@ void QuantizeProducts::runOnOperation() {
     return signalPassFailure();
   if (function.isExternal())
     return;
-  auto chosen = productSchemeNamed(scheme);
-  if (!chosen) {
-    function.emitError("scheme is int8, dynamic or fp8, got ") << scheme.getValue();
+  auto chosen = quantizationNamed(scheme);
+  if (!chosen || recordOf(*chosen).part != QuantizedPart::products) {
+    function.emitError("scheme is ")
+        << schemesOf(QuantizedPart::products) << ", got " << scheme.getValue();
     return signalPassFailure();
   }
   Quantization quantization(symmetric, perTensor);
@@ -364,7 +365,7 @@ void QuantizeProducts::runOnOperation() {
   }
   for (const QuantizableProduct &product : products) {
     product.op->removeAttr(dl::kKeptByCost);
-    if (*chosen == ProductScheme::dynamic) {
+    if (*chosen == QuantizationScheme::dynamic) {
       if (product.whyKept.empty())
         quantization.runByRow(product);
       ++(product.whyKept.empty() ? numQuantized : numKept);
@@ -376,7 +377,7 @@ void QuantizeProducts::runOnOperation() {
       ++numKept;
       continue;
     }
-    if (*chosen == ProductScheme::fp8)
+    if (*chosen == QuantizationScheme::fp8)
       quantization.runInFloat8(product, range[0], range[1]);
     else
       quantization.run(product, range[0], range[1]);

@@ -4,7 +4,10 @@
 #ifndef DLC_TOOLS_DRIVER_BASE_COMPILEOPTIONS_H
 #define DLC_TOOLS_DRIVER_BASE_COMPILEOPTIONS_H
 
+#include "passes/compress/Schemes.h"
+#include "passes/precision/Precision.h"
 #include "tools/driver/base/DeviceOptions.h"
+#include "tools/driver/base/OptionValues.h"
 
 #include <cstdint>
 #include <map>
@@ -22,18 +25,17 @@ struct ShapeOptions {
 
 /// The data on which a model is run while it is compiled.
 struct CalibrationOptions {
-  std::string data;           // .npz of arrays by input name, one row a sample; empty: none
-  std::string method = "mse"; // one of kRangeMethods
-  int64_t batch = 16;         // samples that are run at once, at most
+  std::string data; // .npz of arrays by input name, one row a sample; empty: none
+  RangeMethod method = RangeMethod::mse;
+  int64_t batch = 16; // samples that are run at once, at most
 };
 
-/// The grids of numbers in few bits; empty, or 0, where the scheme's own is wanted
-/// (QuantizationGrids.h).
+/// The grids of numbers in few bits; nullopt or 0 for the scheme's own (QuantizationGrids.h).
 struct GridOptions {
-  std::string activation;  // of int8 and dynamic: asymmetric or symmetric
-  std::string weight;      // of w8 and w4: asymmetric or symmetric
-  std::string granularity; // which weights share a scale: tensor, channel or group
-  int64_t group = 0;       // weights of a group, of w8 and w4
+  std::optional<GridKind> activation; // of int8 and dynamic
+  std::optional<GridKind> weight;     // of w8 and w4
+  std::optional<Granularity> granularity;
+  int64_t group = 0; // weights of a group, of w8 and w4
 };
 
 /// The exponent of the scales that --smooth moves from the channels of activations into weights.
@@ -70,25 +72,20 @@ struct CompileOptions : QuantizationOptions {
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
-  std::vector<std::string> forcePlan; // KERNEL=PLAN
-  std::string chains = "auto";        // auto, always or never
-  std::string plans;                  // a file of 'dlc tune'; empty: none
-  // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
-  std::string precision = "f32";
-  std::optional<double> maxError; // for mixed
+  std::vector<std::string> forcePlan;   // KERNEL=PLAN
+  std::string chains = "auto";          // auto, always or never
+  std::string plans;                    // a file of 'dlc tune'; empty: none
+  Precision precision = Precision::f32; // tf32: of products on cuda
+  std::optional<double> maxError;       // for mixed
   bool bestEffort = false; // for mixed: where no choice holds the bound, the nearest one is written
-  std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
-  std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
-  std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
-  // none; block: weights without their blocks of zeros, where cpu is faster so; 2:4: two of each
-  // four of their numbers, where cuda is.
-  std::string sparse = "none";
+  ErrorMetric errorMetric = ErrorMetric::rel; // of maxError
+  std::optional<Precision> io; // f16, bf16, f32: type of float inputs and outputs; else as declared
+  QuantizationScheme quantize = QuantizationScheme::none;
+  SparsityScheme sparse = SparsityScheme::none;
   bool noRefit =
       false; // int8, dynamic: the file holds bytes, and not the weights that they come from
-  // faster: on each of `targets` what the cost model says is not slower there; possible: all that
-  // can be; empty: faster for int8 and dynamic, possible for w8 and w4, which save memory in any
-  // case.
-  std::string quantizeWhere;
+  // nullopt: faster for int8 and dynamic, possible for the others
+  std::optional<QuantizeWhere> quantizeWhere;
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
   std::string report;               // file for what became of each layer; empty: none
@@ -100,15 +97,6 @@ struct CompileOptions : QuantizationOptions {
   std::map<std::string, KernelPlans> *kernelPlans =
       nullptr; // gets those of each kernel by its name
 };
-
-/// Where --precision lets a search choose between f32 and 16 bits.
-inline bool isMixed(const std::string &precision) {
-  return precision == "mixed" || precision == "mixed-bf16";
-}
-/// The dtype that convert-precision makes of f32, where --precision has it run.
-inline std::string narrowTypeOf(const std::string &precision) {
-  return precision == "mixed" ? "f16" : precision == "mixed-bf16" ? "bf16" : precision;
-}
 
 /// `targets` names one; `output` is the file of plans.
 struct TuneOptions : CompileOptions {
@@ -125,10 +113,10 @@ struct BisectOptions {
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   ShapeOptions shapes;
-  std::string precision = "f16"; // or bf16
+  Precision precision = Precision::f16; // or bf16
   CalibrationOptions calibration;
   double maxError = 0;
-  std::string errorMetric = "rel"; // one of kErrorMetrics
+  ErrorMetric errorMetric = ErrorMetric::rel;
   std::vector<std::string> keepF32;
   bool json = false;
 };
@@ -188,10 +176,10 @@ struct PruneOptions {
 };
 
 struct QuantizeOptions : QuantizationOptions {
-  std::string input;                    // .dl or .onnx
-  std::string output;                   // .dl; the weights go beside it
-  std::string model;                    // empty: the only one of the file
-  std::string scheme;                   // w8, w4, int8, dynamic, fp8
+  std::string input;  // .dl or .onnx
+  std::string output; // .dl; the weights go beside it
+  std::string model;  // empty: the only one of the file
+  QuantizationScheme scheme = QuantizationScheme::w4;
   CalibrationOptions calibration;       // no data: weights are rounded to nearest
   std::vector<std::string> keepF32;     // globs: layers that stay as they are
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy

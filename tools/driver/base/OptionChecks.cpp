@@ -58,4 +58,13 @@ CLI::Validator checkOneOf(const std::vector<std::string> &values) {
   return {check, "{" + list + "}"};
 }
 
+CLI::Option *addChoice(CLI::App &command, const std::string &name,
+                       const std::vector<std::string> &values, std::function<void(size_t)> choose,
+                       const std::string &text) {
+  auto take = [values, choose = std::move(choose)](const std::string &given) {
+    choose(static_cast<size_t>(std::find(values.begin(), values.end(), given) - values.begin()));
+  };
+  return command.add_option_function<std::string>(name, take, text)->check(checkOneOf(values));
+}
+
 } // namespace dlc

@@ -65,9 +65,9 @@ static FailureOr<OwningOpRef<ModuleOp>> tappedCopy(ModuleOp module, const Compil
   prependResults(function, taps, names);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   // A product that stays in f32 has no range.
-  QuantizeProductsOptions pass = quantizeProductsOptions(options);
-  pass.keepF32.clear();
-  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));
+  PipelineOptions quantize = quantizationOf(options);
+  quantize.keepF32.clear();
+  addQuantize(manager.nest<func::FuncOp>(), quantize);
   if (failed(manager.run(*copy)))
     return failure();
   return copy;

@@ -56,7 +56,7 @@ int Calibration::measure(const std::string &package, std::vector<RangeEstimator>
 void Calibration::noteTables(func::FuncOp function, const LayerPatterns &kept,
                              ArrayRef<QuantizableProduct> products) {
   for (const QuantizableTable &table :
-       findQuantizableTables(function, kept, products, *productSchemeNamed(options.quantize))) {
+       findQuantizableTables(function, kept, products, options.quantize)) {
     Operation &lookUp = *table.lookUp();
     tables.push_back({shownNameOf(lookUp), lookUp.getName().stripDialect().str(),
                       table.weight.rows(), table.weight.columns(), table.whyKept,
@@ -81,8 +81,8 @@ int Calibration::run(ModuleOp module) {
   const bool hasGains = showsGains();
   if (int code = keepSlowerLayers(module, options))
     return code;
-  const ProductScheme scheme = *productSchemeNamed(options.quantize);
-  std::vector<QuantizableProduct> products = findQuantizableProducts(function, *kept, scheme);
+  std::vector<QuantizableProduct> products =
+      findQuantizableProducts(function, *kept, options.quantize);
   for (const QuantizableProduct &product : products)
     layers.push_back({shownNameOf(*product.op),
                       product.op->getName().stripDialect().str(),
@@ -90,7 +90,7 @@ int Calibration::run(ModuleOp module) {
                       {},
                       {},
                       0,
-                      hasGains ? gainsOfProduct(product, scheme, gainTargets(options))
+                      hasGains ? gainsOfProduct(product, options.quantize, gainTargets(options))
                                : std::vector<TargetGain>()});
   noteTables(function, *kept, products);
   bool isKeptByCost = llvm::any_of(products, [](const QuantizableProduct &product) {
@@ -101,7 +101,7 @@ int Calibration::run(ModuleOp module) {
   const bool hasProducts = !activationsOf(products).empty();
   if (!hasProducts && !hasTables)
     return fail(kModelError,
-                "--quantize " + options.quantize +
+                std::string("--quantize ") + nameOf(options.quantize) +
                     (layers.empty() ? ": no product of the model multiplies f32 by weights"
                                     : ": every product of weights stays in f32; the first, '" +
                                           layers.front().name + "', because " +
@@ -129,8 +129,7 @@ int Calibration::findRanges(ModuleOp module, ArrayRef<QuantizableProduct> produc
   if (failed(package))
     return kUnsupported;
   std::vector<RangeEstimator> estimators(
-      activations.size(),
-      RangeEstimator(*rangeMethodNamed(methodName()), hasSymmetricActivations(options.grids)));
+      activations.size(), RangeEstimator(method(), hasSymmetricActivations(options.grids)));
   if (int code = measure(*package, estimators))
     return code;
 
@@ -158,7 +157,8 @@ int Calibration::findRanges(ModuleOp module, ArrayRef<QuantizableProduct> produc
 std::string Calibration::commandText() const {
   if (numSmoothed == 0 && !options.biasCorrection && !options.noRefit)
     return "";
-  std::string text = "dlc compile MODEL --quantize " + options.quantize + textOf(options.grids);
+  std::string text = std::string("dlc compile MODEL --quantize ") + nameOf(options.quantize) +
+                     textOf(options.grids);
   if (options.noRefit)
     text += " --no-refit";
   if (numSmoothed > 0)
@@ -213,15 +213,15 @@ std::string Calibration::asText() const {
   os << llvm::left_justify("Layer", width) << "  " << llvm::left_justify("Op", opWidth) << "  "
      << (isDynamic() ? "Type" : "Range seen           Range kept           SNR")
      << (showsGains() && !options.targets.empty() ? "        Gain\n" : "\n");
-  auto nameOf = [&](const std::string &name, const std::string &op) {
+  auto beginRow = [&](const std::string &name, const std::string &op) {
     os << llvm::left_justify(name, width) << "  " << llvm::left_justify(op, opWidth) << "  ";
   };
   for (const QuantizedTable &table : tables) {
-    nameOf(table.name, table.op);
+    beginRow(table.name, table.op);
     os << tableRow(table) << '\n';
   }
   for (const QuantizedLayer &layer : layers) {
-    nameOf(layer.name, layer.op);
+    beginRow(layer.name, layer.op);
     if (!layer.whyKept.empty()) {
       os << "kept in f32: " << layer.whyKept << '\n';
       continue;
@@ -241,12 +241,13 @@ std::string Calibration::asText() const {
        << '\n';
     gains.push_back(layer.gains);
   }
-  os << llvm::formatv("{0}: {1} of {2} products", options.quantize, quantized, layers.size())
+  os << llvm::formatv("{0}: {1} of {2} products", nameOf(options.quantize), quantized,
+                      layers.size())
      << countsByTarget(gains, options);
   if (!tables.empty())
     os << llvm::formatv(", {0} of {1} tables", quantizedTables, tables.size());
   if (samples > 0)
-    os << llvm::formatv(", calibrated on {0} samples by {1}", samples, methodName());
+    os << llvm::formatv(", calibrated on {0} samples by {1}", samples, nameOf(method()));
   if (options.smooth)
     os << llvm::formatv("; {0} activations smoothed with exponent {1}", numSmoothed,
                         *options.smooth->fixed);
@@ -262,18 +263,17 @@ std::string Calibration::asText() const {
 
 std::string Calibration::asJson() const {
   Json json;
-  json.beginObject().string("scheme", options.quantize);
+  json.beginObject().string("scheme", nameOf(options.quantize));
   if (!isDynamic())
-    json.string("method", methodName()).integer("samples", samples);
+    json.string("method", nameOf(method())).integer("samples", samples);
   if (options.smooth)
     json.real("smooth", *options.smooth->fixed)
         .integer("smoothed", static_cast<int64_t>(numSmoothed));
   if (options.biasCorrection)
     json.string("bias_correction", "measured");
   if (!isFloat8())
-    json.string("activation_grid",
-                hasSymmetricActivations(options.grids) ? "symmetric" : "asymmetric");
-  json.string("granularity", hasPerTensorWeights(options.grids) ? "tensor" : "channel");
+    json.string("activation_grid", nameOf(options.grids.activation.value_or(GridKind::asymmetric)));
+  json.string("granularity", nameOf(options.grids.granularity.value_or(Granularity::channel)));
   json.beginArray("layers");
   for (const QuantizedTable &table : tables) {
     json.beginObject()
@@ -296,7 +296,7 @@ std::string Calibration::asJson() const {
     else if (isDynamic())
       json.string("type", "int8");
     else
-      json.string("type", options.quantize)
+      json.string("type", nameOf(options.quantize))
           .real("seen_low", layer.seen.low)
           .real("seen_high", layer.seen.high)
           .real("low", layer.range.low)

@@ -58,13 +58,14 @@ private:
   void noteTables(mlir::func::FuncOp function, const LayerPatterns &kept,
                   llvm::ArrayRef<QuantizableProduct> products);
   int findRanges(mlir::ModuleOp module, llvm::ArrayRef<QuantizableProduct> products);
-  bool isDynamic() const { return options.quantize == "dynamic"; }
-  bool isFloat8() const { return options.quantize == "fp8"; }
-  /// The cost model knows products of integers whose ranges are known.
-  bool showsGains() const { return options.quantize == "int8" || isFloat8(); }
+  bool isDynamic() const { return options.quantize == QuantizationScheme::dynamic; }
+  bool isFloat8() const { return options.quantize == QuantizationScheme::fp8; }
+  bool showsGains() const { return recordOf(options.quantize).hasGains; }
   std::string tableRow(const QuantizedTable &table) const;
   /// Floats have the same precision over many ranges: there is no gain in a smaller one.
-  std::string methodName() const { return isFloat8() ? "minmax" : options.calibration.method; }
+  RangeMethod method() const {
+    return isFloat8() ? RangeMethod::minmax : options.calibration.method;
+  }
 
   const CompileOptions &options;
   std::function<void(const std::string &)> progress;

@@ -3,53 +3,35 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/CpuProgram.h"
 
-#include "codegen/Passes.h"
-#include "codegen/cpu/image/CpuCode.h"
 #include "codegen/package/Package.h"
 #include "tools/driver/base/Output.h"
+#include "tools/driver/compiler/PhaseRun.h"
 #include "tools/driver/run/ModelRun.h"
 #include "tools/driver/run/Session.h"
 #include "tools/driver/weights/WeightReader.h"
-
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
 namespace dlc {
 
-static LogicalResult runPhases(ModuleOp module, const PipelineOptions &options) {
-  for (Phase phase : {Phase::compress, Phase::precision, Phase::layout, Phase::fuse, Phase::outline,
-                      Phase::schedule, Phase::buffers}) {
-    if (phase == Phase::schedule)
-      for (auto target : module.getOps<ModuleOp>()) {
-        PassManager manager(module.getContext(), ModuleOp::getOperationName());
-        codegen::addScheduleCpu(manager);
-        if (failed(manager.run(target)))
-          return failure();
-      }
-    PassManager manager(module.getContext(), ModuleOp::getOperationName());
-    addPhase(manager, phase, options);
-    if (failed(manager.run(module)))
-      return failure();
-  }
-  return success();
-}
-
-FailureOr<std::string> compileCpuProgram(ModuleOp module, PipelineOptions options,
+FailureOr<std::string> compileCpuProgram(ModuleOp module, const CpuProgramOptions &options,
                                          codegen::ReadPacked readPacked) {
-  options.targets = {"cpu"};
-  if (failed(runPhases(module, options)))
+  CompileOptions compile;
+  compile.targets = {"cpu"};
+  compile.precision = options.precision;
+  compile.keepF32 = options.keepF32;
+  CompileSession session(compile);
+  const bool isThreaded = module.getContext()->isMultithreadingEnabled();
+  CompiledModule compiled;
+  compiled.module = module;
+  LogicalResult result = PhaseRun(session, {}, Phase::simplify, Phase::package).runAlone(compiled);
+  compiled.module.release(); // the caller's
+  module.getContext()->enableMultithreading(isThreaded);
+  if (failed(result))
     return failure();
-  codegen::GeneratedCode code;
-  for (auto target : module.getOps<ModuleOp>()) {
-    auto variants = codegen::compileCpuVariants(target);
-    if (failed(variants))
-      return failure();
-    code.cpu = std::move(*variants);
-  }
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  if (failed(codegen::writePackage(module, code, readPacked, os)))
+  if (failed(codegen::writePackage(module, compiled.code, readPacked, os)))
     return failure();
   return bytes;
 }

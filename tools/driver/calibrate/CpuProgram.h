@@ -4,7 +4,7 @@
 #define DLC_TOOLS_DRIVER_CALIBRATE_CPUPROGRAM_H
 
 #include "codegen/package/Package.h"
-#include "passes/Pipelines.h"
+#include "passes/precision/Precision.h"
 #include "tools/driver/run/Tensors.h"
 #include "tools/driver/weights/WeightReader.h"
 
@@ -15,10 +15,16 @@
 
 namespace dlc {
 
-/// The package of `module`, which is what phase `simplify` left, compiled for the CPU alone, in f32
-/// unless `options` say otherwise; their targets do not count. The module is used up. `readPacked`
-/// gives the weights whose offset is -1. Fails where a phase does, after an error.
-mlir::FailureOr<std::string> compileCpuProgram(mlir::ModuleOp module, PipelineOptions options = {},
+struct CpuProgramOptions {
+  Precision precision = Precision::f32; // or f16, bf16
+  std::vector<std::string> keepF32;
+};
+
+/// Returns the package of `module`, as phase `simplify` left it, compiled for the CPU only. The
+/// module is changed. `readPacked` reads the weights whose offset is -1. Fails after an error if a
+/// phase fails.
+mlir::FailureOr<std::string> compileCpuProgram(mlir::ModuleOp module,
+                                               const CpuProgramOptions &options = {},
                                                codegen::ReadPacked readPacked = readPackedWeight);
 
 /// Such a package in memory, run batch by batch. Problems are reported; the ExitCode says which

@@ -27,12 +27,12 @@ void OutputErrors::add(ArrayRef<HostTensor> actual, ArrayRef<HostTensor> expecte
   }
 }
 
-double OutputErrors::largest(const std::string &metric) const {
+double OutputErrors::largest(ErrorMetric metric) const {
   double error = hasOtherDims ? std::numeric_limits<double>::infinity() : 0;
   for (const Output &output : outputs) {
     if (!output.difference.isFinite())
       return std::numeric_limits<double>::infinity();
-    if (metric != "top1" || output.isAnswer)
+    if (metric != ErrorMetric::top1 || output.isAnswer)
       error = std::max(error, errorBy(metric, output.difference, output.answers, false));
   }
   return error;

@@ -18,7 +18,7 @@ public:
            SampleRange range);
   /// That of the output that is furthest off; infinite where one side alone has a NaN or an
   /// infinity, or where the dims differ.
-  double largest(const std::string &metric) const;
+  double largest(ErrorMetric metric) const;
   /// Whether some output is a row of classes for each sample, as `top1` needs it.
   bool hasAnswers() const;
 

@@ -18,22 +18,19 @@ GainTargets gainTargets(const CompileOptions &options) {
   return {options.targets, options.precision};
 }
 
-static bool isOfIntegers(const CompileOptions &options) {
-  return options.quantize == "int8" || options.quantize == "dynamic";
-}
-
 bool keepsLosses(const CompileOptions &options) {
-  return options.quantizeWhere.empty() ? isOfIntegers(options) : options.quantizeWhere == "faster";
+  return options.quantizeWhere ? *options.quantizeWhere == QuantizeWhere::faster
+                               : recordOf(options.quantize).isOfIntegers;
 }
 
 int keepSlowerLayers(ModuleOp module, const CompileOptions &options) {
   if (!keepsLosses(options))
     return kOk;
   KeepSlowerOptions keep;
-  keep.scheme = options.quantize;
+  keep.scheme = nameOf(options.quantize);
   keep.targets.assign(options.targets.begin(), options.targets.end());
-  keep.precision = options.precision;
-  keep.refits = isOfIntegers(options) && !options.noRefit;
+  keep.precision = nameOf(options.precision);
+  keep.refits = recordOf(options.quantize).isOfIntegers && !options.noRefit;
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   manager.addNestedPass<func::FuncOp>(createKeepSlower(keep));
   return failed(manager.run(module)) ? static_cast<int>(kInternal) : kOk;
@@ -64,7 +61,7 @@ void writeGains(Json &json, ArrayRef<TargetGain> gains, const CompileOptions &op
         .real("after_us", gain.after)
         .real("convert_us", gain.convert)
         .string("rates", gain.isModelled ? "modelled" : "measured")
-        .string("type", keepsLosses(options) && gain.isLoss() ? "f32" : options.quantize)
+        .string("type", keepsLosses(options) && gain.isLoss() ? "f32" : nameOf(options.quantize))
         .endObject();
   json.endArray();
 }

@@ -65,8 +65,7 @@ static std::optional<int64_t> summedDimOf(ArrayRef<int64_t> resultDims) {
 
 void Smoothing::findReads(const LayerPatterns &kept) {
   llvm::MapVector<std::pair<Value, int64_t>, std::vector<QuantizableProduct>> found;
-  for (QuantizableProduct &product :
-       findQuantizableProducts(function, kept, *productSchemeNamed(options.quantize))) {
+  for (QuantizableProduct &product : findQuantizableProducts(function, kept, options.quantize)) {
     auto ofX = dl::resultDimsOf(product.op, 1 - product.weight);
     if (!product.whyKept.empty() || !ofX || !summedDimOf(product.weightDims))
       continue;

@@ -79,7 +79,8 @@ int WeightFit::readNumbers(const PackableWeight &weight, const FittedWeight &fit
                            std::vector<float> &numbers) const {
   dl::WeightOp op = weight.op;
   if (!op.getFile())
-    return fail(kModelError, "--quantize " + options.quantize + ": weight '" + fitted.name +
+    return fail(kModelError, std::string("--quantize ") + nameOf(options.quantize) + ": weight '" +
+                                 fitted.name +
                                  "' is bound to no file; its numbers must be known: add `weights "
                                  "\"file.safetensors\"` to the model or pass --weights");
   auto bytes = readWeightBytes(op);
@@ -92,8 +93,8 @@ int WeightFit::readNumbers(const PackableWeight &weight, const FittedWeight &fit
     return fail(kModelError, llvm::formatv("--quantize {0}: {1} of the {2} numbers of weight '{3}' "
                                            "are NaN or infinite; expected finite numbers, or "
                                            "--keep-f32 '{4}'",
-                                           options.quantize, notFinite, numbers.size(), fitted.name,
-                                           fitted.layer)
+                                           nameOf(options.quantize), notFinite, numbers.size(),
+                                           fitted.name, fitted.layer)
                                  .str());
   return kOk;
 }
@@ -234,7 +235,7 @@ int WeightFit::run(ModuleOp module) {
   });
   if (llvm::all_of(weights, isKept))
     return fail(kModelError,
-                "--quantize " + options.quantize +
+                std::string("--quantize ") + nameOf(options.quantize) +
                     (weights.empty()
                          ? ": no matrix product of the model multiplies by a weight of f32, and no "
                            "look-up takes rows of one"

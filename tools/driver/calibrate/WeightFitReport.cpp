@@ -43,8 +43,9 @@ static std::string exponentText(double exponent) {
 }
 
 std::string WeightFit::commandText() const {
-  return "dlc compile MODEL --quantize " + options.quantize + textOf(options.grids) + wideText() +
-         smoothText() + (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+  return std::string("dlc compile MODEL --quantize ") + nameOf(options.quantize) +
+         textOf(options.grids) + wideText() + smoothText() +
+         (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
 }
 
 std::string WeightFit::smoothText() const {
@@ -105,7 +106,7 @@ std::string WeightFit::asText() const {
     columns(weight.layer, weight.name,
             std::to_string(weight.rows) + "x" + std::to_string(weight.columns));
     packed += weight.whyKept.empty();
-    const bool isWide = weight.whyKept.empty() && weight.bits == 8 && options.quantize == "w4";
+    const bool isWide = weight.whyKept.empty() && weight.bits > recordOf(options.quantize).bits;
     wide += isWide;
     if (!weight.whyKept.empty())
       os << "kept in f32: " << weight.whyKept;
@@ -124,7 +125,7 @@ std::string WeightFit::asText() const {
   for (const FittedWeight &weight : weights)
     if (weight.whyKept.empty())
       gains.push_back(weight.gains);
-  os << llvm::formatv("{0}: {1} of {2} weights in {3}{4}, ", options.quantize, packed,
+  os << llvm::formatv("{0}: {1} of {2} weights in {3}{4}, ", nameOf(options.quantize), packed,
                       weights.size(), formatText(), countsByTarget(gains, options));
   if (wide > 0)
     os << llvm::formatv("{0} of them in 8 bits, ", wide);
@@ -138,12 +139,14 @@ std::string WeightFit::asText() const {
 
 std::string WeightFit::asJson() const {
   Json json;
-  json.beginObject().string("scheme", options.quantize);
+  json.beginObject().string("scheme", nameOf(options.quantize));
   const WeightFormat all = format();
-  json.string("granularity", all.group > 0 ? "group" : all.isPerTensor ? "tensor" : "channel");
+  json.string("granularity", nameOf(all.group > 0     ? Granularity::group
+                                    : all.isPerTensor ? Granularity::tensor
+                                                      : Granularity::channel));
   if (all.group > 0)
     json.integer("group", all.group);
-  json.string("weight_grid", all.isSymmetric ? "symmetric" : "asymmetric");
+  json.string("weight_grid", nameOf(all.isSymmetric ? GridKind::symmetric : GridKind::asymmetric));
   json.string("method", isCalibrated() ? "gptq" : "nearest");
   if (isCalibrated())
     json.integer("samples", samples);
@@ -166,7 +169,9 @@ std::string WeightFit::asJson() const {
     if (!weight.whyKept.empty())
       json.string("type", "f32").string("why", weight.whyKept);
     else
-      json.string("type", weight.bits == 8 ? "w8" : "w4").real("snr_db", weight.signalToNoise);
+      json.string("type",
+                  nameOf(weight.bits == 8 ? QuantizationScheme::w8 : QuantizationScheme::w4))
+          .real("snr_db", weight.signalToNoise);
     if (weight.exponent)
       json.real("exponent", *weight.exponent);
     if (weight.ofOutputs)

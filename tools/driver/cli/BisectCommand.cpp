@@ -36,15 +36,14 @@ void dlc::addBisectCommand(CLI::App &app, Action &action, const Compiler &compil
                    "How far each output may lie off that in f32, by --error-metric")
       ->check(checkPositive, "POSITIVE")
       ->required();
-  command
-      ->add_option("--error-metric", options->errorMetric,
-                   "rel (largest difference, as a part of the largest magnitude), abs (largest "
-                   "difference), cosine (1 - cosine), top1 (part of the answers that differ)")
-      ->check(checkOneOf(kErrorMetrics))
-      ->capture_default_str();
-  command->add_option("--precision", options->precision, "The type of 16 bits")
-      ->check(checkOneOf({"f16", "bf16"}))
-      ->capture_default_str();
+  addChoice(*command, "--error-metric", options->errorMetric,
+            choicesOf<ErrorMetric>(kErrorMetricNames),
+            "rel (largest difference, as a part of the largest magnitude), abs (largest "
+            "difference), cosine (1 - cosine), top1 (part of the answers that differ)")
+      ->default_str("rel");
+  addChoice(*command, "--precision", options->precision,
+            std::vector{Precision::f16, Precision::bf16}, "The type of 16 bits")
+      ->default_str("f16");
   command
       ->add_option("--calib-batch", options->calibration.batch,
                    "Samples of --calib that are run at once, at most")

@@ -75,25 +75,21 @@ static CLI::Validator checkExponent() {
 void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options) {
   const char *group = "Quantization and sparsity";
   GridOptions &grids = options.grids;
-  setHelp(command
-              .add_option("--activation-grid", grids.activation,
-                          "int8, dynamic: asymmetric, symmetric [asymmetric]")
-              ->check(checkOneOf({"asymmetric", "symmetric"})),
+  setHelp(addChoice(command, "--activation-grid", grids.activation,
+                    choicesOf<GridKind>(kGridKindNames),
+                    "int8, dynamic: asymmetric, symmetric [asymmetric]"),
           group, "KIND",
           R"(asymmetric  u8 with a zero point
 symmetric   i8 without one: the larger end of the range is 127 steps, so a tensor
             of one sign uses half of them)");
-  setHelp(command
-              .add_option("--weight-grid", grids.weight,
-                          "w8, w4: asymmetric, symmetric [w8 symmetric, w4 not]")
-              ->check(checkOneOf({"asymmetric", "symmetric"})),
+  setHelp(addChoice(command, "--weight-grid", grids.weight, choicesOf<GridKind>(kGridKindNames),
+                    "w8, w4: asymmetric, symmetric [w8 symmetric, w4 not]"),
           group, "KIND",
           R"(symmetric   scales only, with as many steps on either side of 0
 asymmetric  a zero point for each scale)");
-  setHelp(command
-              .add_option("--granularity", grids.granularity,
-                          "Scale per tensor, channel, group [channel; w4 group]")
-              ->check(checkOneOf({"tensor", "channel", "group"})),
+  setHelp(addChoice(command, "--granularity", grids.granularity,
+                    choicesOf<Granularity>(kGranularityNames),
+                    "Scale per tensor, channel, group [channel; w4 group]"),
           group, "UNIT",
           R"(tensor   one scale for each weight
 channel  one scale for each output channel

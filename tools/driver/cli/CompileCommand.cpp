@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <sstream>
 
 using namespace dlc;
 
@@ -51,10 +52,9 @@ static constexpr const char *kFiles = "Input and output", *kShapes = "Shapes",
                             *kKernels = "Kernels", *kDebugging = "Debugging";
 
 static void addPrecisionOptions(CLI::App &command, CompileOptions &options) {
-  setHelp(command
-              .add_option("--precision", options.precision,
-                          "f32, tf32, f16, bf16, mixed, mixed-bf16 [f32]")
-              ->check(checkOneOf({"f32", "tf32", "f16", "bf16", "mixed", "mixed-bf16"})),
+  setHelp(addChoice(command, "--precision", options.precision,
+                    choicesOf<Precision>(kPrecisionNames),
+                    "f32, tf32, f16, bf16, mixed, mixed-bf16 [f32]"),
           kPrecision, "TYPE",
           R"(The compute type of an f32 model. Inputs and outputs stay f32.
 f16, bf16   16 bits where that is safe. Sums and ops that make much larger or
@@ -64,11 +64,11 @@ mixed, mixed-bf16
             --max-error on the data of --calib. A table lists these layers.
 tf32        On CUDA, matmuls round their operands to 11 bits, for tensor cores.
 Example: dlc compile model.dl --precision mixed --max-error 1e-3 --calib d.npz)");
-  setHelp(
-      command.add_option("--io", options.io, "Type of float inputs and outputs: f32, f16, bf16")
-          ->check(checkOneOf({"f32", "f16", "bf16"})),
-      kPrecision, "TYPE",
-      R"(Applies to all inputs and outputs that the model declares as f32, f16 or bf16.
+  setHelp(addChoice(command, "--io", options.io,
+                    std::vector{Precision::f32, Precision::f16, Precision::bf16},
+                    "Type of float inputs and outputs: f32, f16, bf16"),
+          kPrecision, "TYPE",
+          R"(Applies to all inputs and outputs that the model declares as f32, f16 or bf16.
 Default: the declared types. The arrays of --calib keep the declared types.)");
   setHelp(
       command
@@ -83,12 +83,11 @@ Default: the declared types. The arrays of --calib keep the declared types.)");
           R"(The largest error of any output, compared with the f32 model on --calib, as
 --error-metric measures it. If even a model with one 16-bit layer exceeds the
 bound, dlc exits with 4.)");
-  setHelp(
-      command
-          .add_option("--error-metric", options.errorMetric, "mixed: rel, abs, cosine, top1 [rel]")
-          ->check(checkOneOf(kErrorMetrics)),
-      kPrecision, "NAME",
-      R"(What --max-error bounds.
+  setHelp(addChoice(command, "--error-metric", options.errorMetric,
+                    choicesOf<ErrorMetric>(kErrorMetricNames),
+                    "mixed: rel, abs, cosine, top1 [rel]"),
+          kPrecision, "NAME",
+          R"(What --max-error bounds.
 rel     largest difference, divided by the largest magnitude of the output
 abs     largest difference
 cosine  1 - cosine of the angle between the two outputs
@@ -106,13 +105,11 @@ static void addCalibrationOptions(CLI::App &command, CompileOptions &options) {
           R"(Each array is named after an input and has one row per sample. A few hundred
 samples like those of real use are enough. --quantize int8 and fp8 and
 --precision mixed need it; w8, w4 and --smooth use it.)");
-  setHelp(
-      command
-          .add_option("--calib-method", options.calibration.method,
-                      "minmax, average, percentile, entropy, mse [mse]")
-          ->check(checkOneOf(std::vector<std::string>(kRangeMethods.begin(), kRangeMethods.end()))),
-      kSmaller, "NAME",
-      R"(How the range of an activation is computed from the data.
+  setHelp(addChoice(command, "--calib-method", options.calibration.method,
+                    choicesOf<RangeMethod>(kRangeMethodNames),
+                    "minmax, average, percentile, entropy, mse [mse]"),
+          kSmaller, "NAME",
+          R"(How the range of an activation is computed from the data.
 minmax      smallest to largest value
 average     moving average of these over batches
 percentile  without 0.001 % of the values at each end
@@ -125,24 +122,40 @@ mse         the range with the least squared error)");
           kSmaller, "N");
 }
 
+/// Returns "none, int8, dynamic".
+template <class Record, size_t count> static std::string namesOf(const Record (&records)[count]) {
+  std::string names;
+  for (const Record &record : records)
+    names += (names.empty() ? "" : ", ") + std::string(record.name);
+  return names;
+}
+
+/// Returns a line or more for each scheme, with its name before its text.
+template <class Record, size_t count> static std::string helpOn(const Record (&records)[count]) {
+  size_t width = 0;
+  for (const Record &record : records)
+    width = std::max(width, std::string(record.name).size() + 2);
+  std::string text;
+  for (const Record &record : records) {
+    std::string name = record.name;
+    std::istringstream lines(record.help);
+    for (std::string line; std::getline(lines, line); name.clear())
+      text += name + std::string(width - name.size(), ' ') + line + "\n";
+  }
+  return text;
+}
+
 static void addSizeOptions(CLI::App &command, CompileOptions &options) {
-  setHelp(
-      command.add_option("--quantize", options.quantize, "none, int8, dynamic, fp8, w8, w4 [none]")
-          ->check(checkOneOf({"none", "int8", "dynamic", "fp8", "w8", "w4"})),
-      kSmaller, "SCHEME",
-      R"(int8     Matmuls and convolutions with weights run on 8-bit integers. Ranges of
-         activations come from --calib.
-dynamic  Matmuls run on 8-bit integers. Each row's range is found at run time, so
-         no data is needed.
-fp8      As int8, on 8-bit floats (e4m3).
-w8, w4   Weights of matmuls and embedding tables are stored in 8 or 4 bits and
-         dequantized where they are used. --calib fits their rounding to data.
-int8 and dynamic quantize embedding tables too. A table shows what quantization
-does to each layer. Example: dlc compile model.dl --quantize int8 --calib d.npz)");
-  setHelp(command
-              .add_option("--quantize-where", options.quantizeWhere,
-                          "faster (skip layers it would slow down), possible")
-              ->check(checkOneOf({"faster", "possible"})),
+  setHelp(addChoice(command, "--quantize", options.quantize,
+                    choicesOf<QuantizationScheme>(kQuantizationSchemes),
+                    namesOf(kQuantizationSchemes) + " [none]"),
+          kSmaller, "SCHEME",
+          helpOn(kQuantizationSchemes) +
+              R"(A table shows what quantization does to each layer.
+Example: dlc compile model.dl --quantize int8 --calib d.npz)");
+  setHelp(addChoice(command, "--quantize-where", options.quantizeWhere,
+                    choicesOf<QuantizeWhere>(kQuantizeWhereNames),
+                    "faster (skip layers it would slow down), possible"),
           kSmaller, "RULE",
           R"(faster    leave a layer as it is on a target where the cost model says that
           quantizing would slow it down
@@ -156,17 +169,14 @@ in any case.)");
           kSmaller, "",
           R"(The file is a quarter of the size, and 'dlc refit' cannot replace its weights.
 Files of w8 and w4 never hold f32 weights.)");
-  setHelp(command
-              .add_option("--sparse", options.sparse,
-                          "Skip pruned zeros: block (cpu), 2:4 (cuda) [none]")
-              ->check(checkOneOf({"none", "block", "2:4"})),
+  setHelp(addChoice(command, "--sparse", options.sparse,
+                    choicesOf<SparsityScheme>(kSparsitySchemes),
+                    "Skip pruned zeros: block (cpu), 2:4 (cuda) [none]"),
           kSmaller, "PATTERN",
           R"(Leaves out zeros made by 'dlc prune' from the weights of linear layers, matmuls
 and 1x1 convolutions, if the cost model says that this is faster.
-block  cpu: 16 neighbouring outputs by one input ('dlc prune --pattern block')
-2:4    cuda, f16 or bf16: two of four numbers, on sparse tensor cores ('dlc
-       prune --pattern 2:4')
---explain lists the weights and the reasons. 'dlc refit' cannot replace weights
+)" + helpOn(kSparsitySchemes) +
+              R"(--explain lists the weights and the reasons. 'dlc refit' cannot replace weights
 of such a file.)");
 }
 

@@ -38,9 +38,10 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->footer(kFooter);
   command->add_option("model", options->input, "The model, a .dl or .onnx file")->required();
   command->add_option("-o,--output", options->output, "The .dl file to write")->required();
-  command->add_option("--scheme", options->scheme, "How weights are stored, see below")
-      ->required()
-      ->check(checkOneOf({"w8", "w4", "int8", "dynamic", "fp8"}));
+  std::vector<QuantizationScheme> schemes = choicesOf<QuantizationScheme>(kQuantizationSchemes);
+  schemes.erase(schemes.begin()); // none
+  addChoice(*command, "--scheme", options->scheme, schemes, "How weights are stored, see below")
+      ->required();
   addQuantizationOptions(*command, *options);
   command->add_option("--calib", options->calibration.data,
                       "Data to fit the weights to: an .npz with an array by the name of each "

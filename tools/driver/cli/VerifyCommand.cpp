@@ -71,9 +71,9 @@ static int verify(const VerifyOptions &options) {
   if (isStored && chosen.data.empty())
     return fail(kUsage, "--reference '" + options.reference +
                             "' holds outputs of given samples; give these by --data");
-  if (!chosen.maxError && chosen.metric != "rel")
-    return fail(kUsage,
-                "--metric " + chosen.metric + " has no bound of its own; give one by --max-error");
+  if (!chosen.maxError && chosen.metric != ErrorMetric::rel)
+    return fail(kUsage, std::string("--metric ") + nameOf(chosen.metric) +
+                            " has no bound of its own; give one by --max-error");
   if (int code = LayerComparison::checkOptions(chosen))
     return code;
   if (isStored && chosen.layers)

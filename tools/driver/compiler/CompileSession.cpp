@@ -12,17 +12,14 @@
 namespace dlc {
 
 PipelineOptions CompileSession::pipelineOptions() const {
-  return {options.targets,
-          options.explain,
-          narrowTypeOf(options.precision),
-          options.keepF32,
-          options.quantize,
-          weightFormatOf(options.quantize, options.grids),
-          hasSymmetricActivations(options.grids),
-          hasPerTensorWeights(options.grids),
-          options.sparse,
-          options.io,
-          onlyGpu};
+  PipelineOptions pipeline = quantizationOf(options);
+  pipeline.targets = options.targets;
+  pipeline.explain = options.explain;
+  pipeline.precision = narrowTypeOf(options.precision);
+  pipeline.sparse = options.sparse;
+  pipeline.io = options.io;
+  pipeline.gpu = onlyGpu;
+  return pipeline;
 }
 
 bool CompileSession::hasShapes() const { return !givenShapes(options.shapes).empty(); }
@@ -37,7 +34,7 @@ llvm::LogicalResult CompileSession::runPasses(mlir::ModuleOp module,
 }
 
 bool CompileSession::hasTwoReports() const {
-  return isMixed(options.precision) && options.quantize != "none";
+  return isMixed(options.precision) && options.quantize != QuantizationScheme::none;
 }
 
 void CompileSession::showProgress(llvm::StringRef what) const {

@@ -52,101 +52,113 @@ static int checkForcedPlans(const CompileOptions &options, Phase first, Phase la
 }
 
 static int checkPrecision(const CompileOptions &options, Phase first) {
-  bool isChosen = options.precision != "f32";
-  if (!options.keepF32.empty() && !isChosen && options.quantize == "none")
+  bool isChosen = options.precision != Precision::f32;
+  if (!options.keepF32.empty() && !isChosen && options.quantize == QuantizationScheme::none)
     return fail(kUsage, "--keep-f32 names what --precision other than f32 and --quantize leave "
                         "alone; expected one of these");
   if (first >= Phase::precision && isChosen)
-    return fail(kUsage, "--precision " + options.precision +
+    return fail(kUsage, std::string("--precision ") + nameOf(options.precision) +
                             " acts in phase 'precision', which lies before the rest of "
                             "--compile-from=" +
                             options.compileFrom);
   if (!isMixed(options.precision)) {
     if (options.maxError)
       return fail(kUsage, "--max-error needs --precision mixed or mixed-bf16");
-    if (options.errorMetric != "rel")
+    if (options.errorMetric != ErrorMetric::rel)
       return fail(kUsage, "--error-metric needs --precision mixed or mixed-bf16");
     if (options.bestEffort)
       return fail(kUsage, "--best-effort needs --precision mixed or mixed-bf16");
     return kOk;
   }
   if (!options.maxError)
-    return fail(kUsage, "--precision " + options.precision +
+    return fail(kUsage, std::string("--precision ") + nameOf(options.precision) +
                             " needs a bound to hold; add --max-error, such as 1e-3");
   return kOk;
 }
 
 static int checkSignature(const CompileOptions &options, Phase first) {
-  if (!options.io.empty() && first >= Phase::precision)
+  if (options.io && first >= Phase::precision)
     return fail(kUsage, "--io acts in phase 'precision', which lies before the rest of "
                         "--compile-from=" +
                             options.compileFrom);
   return kOk;
 }
 
-int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
-                   const CalibrationOptions &calibration, const std::string &option) {
-  if (!smooth)
-    return kOk;
-  const bool isOfWeights = scheme == "w8" || scheme == "w4";
-  if (!isOfWeights && scheme != "int8" && scheme != "dynamic")
-    return fail(kUsage, "--smooth makes activations and weights fit for few bits; expected " +
-                            option + " int8, dynamic, w8 or w4 with it");
+/// Whether the scheme takes such an exponent, and has the data for it.
+static int checkSmoothing(const QuantizationRecord &record, const SmoothExponent &smooth,
+                          const CalibrationOptions &calibration, const std::string &option) {
+  if (!record.canSmooth)
+    return fail(kUsage,
+                "--smooth makes activations and weights fit for few bits; expected " + option +
+                    " " + schemesThat([](const auto &one) { return one.canSmooth; }) + " with it");
   if (calibration.data.empty())
     return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
                         "--calib FILE.npz");
-  if (!isOfWeights && !smooth->fixed)
+  if (record.part != QuantizedPart::weights && !smooth.fixed)
     return fail(kUsage, "--smooth auto finds the exponents for weights that stay in memory in few "
                         "bits; expected " +
-                            option +
-                            " w8 or w4 with it, or a number from 0 to 1, as in --smooth 0.5");
+                            option + " " + schemesOf(QuantizedPart::weights) +
+                            " with it, or a number from 0 to 1, as in --smooth 0.5");
   return kOk;
 }
 
-/// What goes with products of integers, and that --quantize dynamic needs data for --smooth alone.
-static int checkProducts(const CompileOptions &options) {
-  const bool isDynamic = options.quantize == "dynamic";
-  if (int code =
-          checkSmoothing(options.quantize, options.smooth, options.calibration, "--quantize"))
+int checkScheme(QuantizationScheme scheme, const QuantizationOptions &options,
+                const CalibrationOptions &calibration, const std::string &option) {
+  const QuantizationRecord &record = recordOf(scheme);
+  const std::string given = option + " " + record.name;
+  if (!options.keepW8.empty() && record.bits >= 8)
+    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected " +
+                            option + " " +
+                            schemesThat([](const auto &one) { return one.bits < 8; }) + " with it");
+  if (options.smooth)
+    if (int code = checkSmoothing(record, *options.smooth, calibration, option))
+      return code;
+  if (options.biasCorrection && !record.canCorrect)
+    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected " + option +
+                            " " + schemesThat([](const auto &one) { return one.canCorrect; }) +
+                            " with it");
+  if (int code = checkGrids(scheme, options.grids, option))
     return code;
-  if (options.biasCorrection && options.quantize != "int8")
-    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --quantize "
-                        "int8 with it");
-  if (isDynamic && !options.smooth && !options.calibration.data.empty())
-    return fail(kUsage, "--quantize dynamic finds ranges when the model runs and reads no data; "
-                        "expected --calib with --smooth alone");
+  if (record.part == QuantizedPart::nothing)
+    return kOk;
+  if (record.calibration == CalibrationUse::forSmoothing && !options.smooth &&
+      !calibration.data.empty())
+    return fail(kUsage, given + " finds ranges when the model runs and reads no data; expected "
+                                "--calib with --smooth alone");
+  if (record.calibration == CalibrationUse::needed && calibration.data.empty())
+    return fail(kUsage, given +
+                            " needs to see what the model reads; add --calib FILE.npz, an array by "
+                            "the name of each input, one row a sample, some hundred rows");
+  return kOk;
+}
+
+/// The options that need a scheme, or --precision mixed.
+static int checkWithoutScheme(const CompileOptions &options) {
+  if (!options.calibration.data.empty() && !isMixed(options.precision))
+    return fail(kUsage,
+                "--calib is data for --quantize and --precision mixed; expected one of these");
+  if (!options.report.empty() && !isMixed(options.precision))
+    return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
+                        "of these");
+  if (options.noRefit)
+    return fail(kUsage, "--no-refit needs --quantize " +
+                            schemesThat([](const auto &one) { return one.isOfIntegers; }));
+  if (options.quantizeWhere)
+    return fail(kUsage, "--quantize-where needs --quantize");
   return kOk;
 }
 
 static int checkQuantization(const CompileOptions &options, Phase first) {
-  if (!options.keepW8.empty() && options.quantize != "w4")
-    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
-                        "--quantize w4 with it");
-  if (int code = checkProducts(options))
+  const QuantizationScheme scheme = options.quantize;
+  if (int code = checkScheme(scheme, options, options.calibration, "--quantize"))
     return code;
-  if (int code = checkGrids(options.quantize, options.grids, "--quantize"))
-    return code;
-  if (options.quantize == "none") {
-    if (!options.calibration.data.empty() && !isMixed(options.precision))
-      return fail(kUsage,
-                  "--calib is data for --quantize and --precision mixed; expected one of these");
-    if (!options.report.empty() && !isMixed(options.precision))
-      return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
-                          "of these");
-    if (options.noRefit)
-      return fail(kUsage, "--no-refit needs --quantize int8 or dynamic");
-    if (!options.quantizeWhere.empty())
-      return fail(kUsage, "--quantize-where needs --quantize");
-    return kOk;
-  }
-  if (!options.quantizeWhere.empty() && options.quantize == "dynamic")
-    return fail(kUsage, "--quantize-where needs --quantize int8, fp8, w8 or w4");
-  if ((options.quantize == "int8" || options.quantize == "fp8") && options.calibration.data.empty())
-    return fail(kUsage, "--quantize " + options.quantize +
-                            " needs to see what the model reads; add --calib FILE.npz, an array by "
-                            "the name of each input, one row a sample, some hundred rows");
-  if (options.quantize == "fp8" && options.calibration.method != "mse" &&
-      options.calibration.method != "minmax")
+  if (scheme == QuantizationScheme::none)
+    return checkWithoutScheme(options);
+  if (options.quantizeWhere && !recordOf(scheme).hasGains)
+    return fail(kUsage, "--quantize-where needs --quantize " +
+                            schemesThat([](const auto &one) { return one.hasGains; }));
+  if (scheme == QuantizationScheme::fp8 && options.calibration.method != RangeMethod::mse &&
+      options.calibration.method != RangeMethod::minmax)
     return fail(kUsage, "--calib-method chooses the range of 256 even steps; floats of 8 bits take "
                         "in all that was seen: expected none with --quantize fp8");
   if (first >= Phase::compress)
@@ -156,23 +168,26 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
   return kOk;
 }
 
+/// Whether a name of --target is for `target`: GPU architectures are for cuda.
+static bool isFor(const std::string &name, llvm::StringRef target) {
+  return name == target || (target == "cuda" && llvm::StringRef(name).starts_with("sm_"));
+}
+
 static int checkSparse(const CompileOptions &options, Phase first) {
-  if (options.sparse == "none")
+  if (options.sparse == SparsityScheme::none)
     return kOk;
-  const bool isBlock = options.sparse == "block";
-  const std::string flag = "--sparse " + options.sparse;
-  if (options.quantize != "none")
+  const SparsityRecord &record = recordOf(options.sparse);
+  const std::string flag = std::string("--sparse ") + record.name;
+  if (options.quantize != QuantizationScheme::none)
     return fail(kUsage, flag + " stores floats; expected it without --quantize");
-  if (isBlock && options.precision != "f32" && options.precision != "tf32")
+  if (record.isOfFloat32 && options.precision != Precision::f32 &&
+      options.precision != Precision::tf32)
     return fail(kUsage, flag + " multiplies blocks of f32; expected it without --precision " +
-                            options.precision);
-  const std::string target = isBlock ? "cpu" : "cuda";
-  auto isTarget = [&](const std::string &name) {
-    return name == target || (!isBlock && llvm::StringRef(name).starts_with("sm_"));
-  };
-  if (llvm::none_of(options.targets, isTarget))
-    return fail(kUsage, flag + " has kernels for " + (isBlock ? "CPUs" : "GPUs") +
-                            " alone; expected " + target + " among the targets");
+                            nameOf(options.precision));
+  if (llvm::none_of(options.targets,
+                    [&](const std::string &name) { return isFor(name, record.target); }))
+    return fail(kUsage, flag + " has kernels for " + record.machines + " alone; expected " +
+                            record.target + " among the targets");
   if (first >= Phase::compress)
     return fail(kUsage, flag +
                             " counts zeros before phase 'compress', which lies before the rest "
@@ -212,12 +227,14 @@ int checkSegmentUsage(const CompileOptions &options) {
                  "data decide what runs (docs/sizes.md); leave the option out")
                     .str());
   };
-  if (options.quantize == "int8" || options.quantize == "fp8")
-    return refuse("--quantize " + options.quantize, "measures the ranges of activations");
-  if ((options.quantize == "w8" || options.quantize == "w4") && !options.calibration.data.empty())
+  const QuantizationRecord &scheme = recordOf(options.quantize);
+  if (scheme.calibration == CalibrationUse::needed)
+    return refuse(std::string("--quantize ") + scheme.name, "measures the ranges of activations");
+  if (scheme.part == QuantizedPart::weights && !options.calibration.data.empty())
     return refuse("--calib", "measures activations");
   if (isMixed(options.precision))
-    return refuse("--precision " + options.precision, "measures the error of each layer");
+    return refuse(std::string("--precision ") + nameOf(options.precision),
+                  "measures the error of each layer");
   return kOk;
 }
 

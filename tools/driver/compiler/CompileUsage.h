@@ -12,10 +12,10 @@ int checkUsage(const CompileOptions &options);
 /// kUnsupported, after an error, where an option cannot be had with a model that is cut into
 /// segments.
 int checkSegmentUsage(const CompileOptions &options);
-/// Whether `scheme`, which `option` names, takes such an exponent, and has the data for it. An
-/// ExitCode, reported unless it is kOk.
-int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
-                   const CalibrationOptions &calibration, const std::string &option);
+/// Whether `scheme`, which `option` names, can do what `options` ask for, and has the data that it
+/// needs. An ExitCode, reported unless it is kOk.
+int checkScheme(QuantizationScheme scheme, const QuantizationOptions &options,
+                const CalibrationOptions &calibration, const std::string &option);
 
 } // namespace dlc
 

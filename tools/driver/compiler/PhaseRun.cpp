@@ -124,7 +124,7 @@ int PhaseRun::finishPhase(ModuleOp module, Phase phase) {
   if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
     for (auto target : module.getOps<ModuleOp>())
       if (validator.getFinding().empty())
-        (void)validator.compare(target, "simplify ... fuse", boundOfAll(session.pipelineOptions()));
+        (void)validator.compareAll(target);
   return validator.getFinding().empty() ? int(kOk) : fail(kAccuracy, validator.getFinding());
 }
 
@@ -173,6 +173,15 @@ int PhaseRun::run(CompiledModule &compiled) {
   return code;
 }
 
+LogicalResult PhaseRun::repeat(CompiledModule &compiled, Phase from, Phase to) {
+  for (Phase done = from; done < to;) {
+    done = next(done);
+    if (failed(runPasses(compiled, done, /*isRepeated=*/true)))
+      return failure();
+  }
+  return success();
+}
+
 /// The module that `phase` got, empty where that was the import. The phases since a copy was kept
 /// are repeated: they do the same each time, and to keep each module would cost every compile what
 /// only one that fails needs.
@@ -181,11 +190,8 @@ std::string PhaseRun::textBefore(CompiledModule &compiled, Phase phase) {
     return "";
   ScopedDiagnosticHandler quiet(saved->getContext(), [](Diagnostic &) { return success(); });
   compiled.module = std::move(saved);
-  for (Phase done = savedAfter; next(done) < phase;) {
-    done = next(done);
-    if (failed(runPasses(compiled, done, /*isRepeated=*/true)))
-      return "";
-  }
+  if (failed(repeat(compiled, savedAfter, before(phase))))
+    return "";
   std::string text;
   llvm::raw_string_ostream os(text);
   compiled.module->getOperation()->print(os, OpPrintingFlags().enableDebugInfo());

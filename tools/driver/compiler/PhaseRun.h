@@ -22,6 +22,9 @@ public:
   /// Runs the phases on `compiled.module` and, in the last of them, makes `compiled.code`. An
   /// ExitCode.
   int run(CompiledModule &compiled);
+  /// Runs the phases on `compiled.module` without hooks, trace and report: for a model that the
+  /// compiler itself runs. Fails after an error.
+  llvm::LogicalResult runAlone(CompiledModule &compiled) { return repeat(compiled, first, last); }
   /// Reports that `phase` failed on `compiled.module`, and writes the file. An ExitCode.
   int reportFailure(CompiledModule &compiled, Phase phase, bool isCrash = false);
 
@@ -30,6 +33,7 @@ private:
   int tellHooks(mlir::ModuleOp module, Phase phase, int (PhaseHook::*moment)(Phase, mlir::ModuleOp),
                 Phase done);
   int finishPhase(mlir::ModuleOp module, Phase phase);
+  llvm::LogicalResult repeat(CompiledModule &compiled, Phase from, Phase to);
   llvm::LogicalResult runPasses(CompiledModule &compiled, Phase phase, bool isRepeated = false);
   llvm::LogicalResult schedule(mlir::ModuleOp target, bool isRepeated);
   std::vector<std::string> forcedPlansOf(llvm::StringRef target) const;

@@ -323,11 +323,19 @@ LogicalResult PassValidator::compare(ModuleOp module, StringRef pass, double all
   return success();
 }
 
+LogicalResult PassValidator::compareAll(ModuleOp module) {
+  double allowed = 0;
+  for (const auto &pass : ran)
+    allowed += boundOf(pass.getKey());
+  return compare(module, "simplify ... fuse", allowed);
+}
+
 namespace {
 class Instrumentation final : public PassInstrumentation {
 public:
   explicit Instrumentation(PassValidator &validator) : validator(validator) {}
   void runAfterPass(Pass *pass, Operation *op) override {
+    validator.note(pass->getArgument());
     if (pass->getArgument().empty() || !validator.runsEachPass() || !validator.getFinding().empty())
       return;
     auto module = dyn_cast<ModuleOp>(op);

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <string>
 #include <vector>
@@ -30,10 +31,14 @@ public:
   /// Runs it again and compares. Fails, and `getFinding` says what differs, where a result moved by
   /// more than `allowed` times the largest magnitude of its output.
   mlir::LogicalResult compare(mlir::ModuleOp module, llvm::StringRef pass, double allowed);
+  /// Compares `module` with what begin() saw, by the bounds of all passes that ran since.
+  mlir::LogicalResult compareAll(mlir::ModuleOp module);
   /// compare() after each pass that leaves a function; a pass manager owns it.
   std::unique_ptr<mlir::PassInstrumentation> makeInstrumentation();
 
   bool runsEachPass() const { return eachPass; }
+  /// `pass` has run; each pass counts once, on whatever it ran.
+  void note(llvm::StringRef pass) { ran.insert(pass); }
   /// The first difference; empty while there is none.
   const std::string &getFinding() const { return finding; }
   unsigned getNumRuns() const { return numRuns; }
@@ -50,6 +55,7 @@ private:
 
   std::vector<Sample> samples;
   llvm::SmallVector<int64_t> symbols;
+  llvm::StringSet<> ran;
   std::string finding;
   bool eachPass = true;
   unsigned numRuns = 0;

@@ -20,6 +20,19 @@ using Clock = std::chrono::steady_clock;
 namespace dlc {
 namespace {
 
+/// What the driver does for a scheme of --sparse.
+struct StorageWay {
+  SparsityScheme scheme;
+  int (*count)(ModuleOp module, int64_t &found); ///< before the pass: writes counts to the weights
+  SparseStorage (*storageOf)(ModuleOp module, int64_t found); ///< after it
+  const char *command; ///< what `dlc refit` names where it refuses
+};
+
+constexpr StorageWay kStorageWays[] = {
+    {SparsityScheme::block, countBlocks, blockStorageOf, kBlockSparseCommand},
+    {SparsityScheme::twoOfFour, countFullGroups, twoOfFourStorageOf, kTwoOfFourCommand},
+};
+
 class CompressionHook : public PhaseHook {
 public:
   explicit CompressionHook(CompileSession &session) : session(session), options(session.options) {}
@@ -27,7 +40,8 @@ public:
   int before(Phase phase, ModuleOp module) override;
   int after(Phase phase, ModuleOp module) override;
   bool changes(Phase phase) const override {
-    return phase == Phase::compress && (options.quantize != "none" || options.sparse != "none");
+    return phase == Phase::compress &&
+           (options.quantize != QuantizationScheme::none || options.sparse != SparsityScheme::none);
   }
 
 private:
@@ -45,6 +59,13 @@ private:
   static void markFitted(ModuleOp module, StringRef command) {
     module->setAttr("dl.fitted_by", StringAttr::get(module.getContext(), command));
   }
+  /// Null without --sparse.
+  const StorageWay *storageWay() const {
+    for (const StorageWay &way : kStorageWays)
+      if (way.scheme == options.sparse)
+        return &way;
+    return nullptr;
+  }
   Progress progress() {
     return [this](const std::string &what) { session.showProgress(what); };
   }
@@ -59,16 +80,22 @@ private:
 int CompressionHook::before(Phase phase, ModuleOp module) {
   if (phase != Phase::compress)
     return kOk;
-  if (options.quantize != "none")
-    if (int code =
-            session.pipelineOptions().quantizesWeights() ? fitWeights(module) : calibrate(module))
-      return code;
-  return options.sparse == "none" ? int(kOk) : countZeros(module);
+  int code = kOk;
+  switch (recordOf(options.quantize).part) {
+  case QuantizedPart::nothing:
+    break;
+  case QuantizedPart::products:
+    code = calibrate(module);
+    break;
+  case QuantizedPart::weights:
+    code = fitWeights(module);
+    break;
+  }
+  return code == kOk && storageWay() ? countZeros(module) : code;
 }
 
 int CompressionHook::after(Phase phase, ModuleOp module) {
-  const bool isOfIntegers = options.quantize == "int8" || options.quantize == "dynamic";
-  if (phase == Phase::compress && options.noRefit && isOfIntegers)
+  if (phase == Phase::compress && options.noRefit && recordOf(options.quantize).isOfIntegers)
     return storeIntegers(module);
   if (phase == Phase::fuse)
     finishZeros(module);
@@ -106,23 +133,20 @@ int CompressionHook::calibrate(ModuleOp module) {
 
 int CompressionHook::countZeros(ModuleOp module) {
   Clock::time_point started = Clock::now();
-  int code = options.sparse == "block" ? countBlocks(module, productWeights)
-                                       : countFullGroups(module, productWeights);
+  int code = storageWay()->count(module, productWeights);
   session.trace.addStep("count-zeros", started);
   return code;
 }
 
 void CompressionHook::finishZeros(ModuleOp module) {
-  auto finish = [&](const SparseStorage &storage, const char *command) {
-    if (storage.stored > 0)
-      markFitted(module, command);
-    if (!options.quiet)
-      complain(storage.text());
-  };
-  if (options.sparse == "block")
-    finish(blockStorageOf(module, productWeights), kBlockSparseCommand);
-  else if (options.sparse == "2:4")
-    finish(twoOfFourStorageOf(module, productWeights), kTwoOfFourCommand);
+  const StorageWay *way = storageWay();
+  if (!way)
+    return;
+  const SparseStorage storage = way->storageOf(module, productWeights);
+  if (storage.stored > 0)
+    markFitted(module, way->command);
+  if (!options.quiet)
+    complain(storage.text());
 }
 
 /// The integers that phase `compress` made of weights take their place in the file.

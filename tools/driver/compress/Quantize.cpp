@@ -5,8 +5,6 @@
 
 #include "frontend/arrays/InputFiles.h"
 #include "ir/dl/base/DLBuilder.h"
-#include "passes/Passes.h"
-#include "passes/compress/quantize/QuantizableProducts.h"
 #include "tools/driver/base/Output.h"
 #include "tools/driver/calibrate/Calibration.h"
 #include "tools/driver/calibrate/WeightFit.h"
@@ -22,23 +20,8 @@ using namespace mlir;
 namespace dlc {
 
 static int checkOptions(const QuantizeOptions &options) {
-  if (int code = checkGrids(options.scheme, options.grids, "--scheme"))
+  if (int code = checkScheme(options.scheme, options, options.calibration, "--scheme"))
     return code;
-  if ((options.scheme == "int8" || options.scheme == "fp8") && options.calibration.data.empty())
-    return fail(kUsage, "--scheme " + options.scheme +
-                            " needs to see what the model reads; add --calib FILE.npz, an array by "
-                            "the name of each input, one row a sample, some hundred rows");
-  if (!options.keepW8.empty() && options.scheme != "w4")
-    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
-                        "--scheme w4 with it");
-  if (int code = checkSmoothing(options.scheme, options.smooth, options.calibration, "--scheme"))
-    return code;
-  if (options.biasCorrection && options.scheme != "int8")
-    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --scheme "
-                        "int8 with it");
-  if (options.scheme == "dynamic" && !options.smooth && !options.calibration.data.empty())
-    return fail(kUsage, "--scheme dynamic finds ranges when the model runs and reads no data; "
-                        "expected --calib with --smooth alone");
   if (int code = checkTextName(options.output))
     return code;
   if (int code = checkStates(options.input, options.states))
@@ -77,7 +60,7 @@ static CompileOptions fitOptions(const QuantizeOptions &options) {
   fit.keepF32 = options.keepF32;
   // The text serves any target.
   fit.targets = {};
-  fit.quantizeWhere = "possible";
+  fit.quantizeWhere = QuantizeWhere::possible;
   return fit;
 }
 
@@ -86,30 +69,27 @@ struct QuantizeReport {
   std::string text, json;
 };
 
-/// Weights in few bits.
-static int quantizeWeights(ImportedModel &model, const CompileOptions &options,
-                           QuantizeReport &report) {
-  WeightFit fit(options, [](const std::string &) {});
+/// Fits the weights or finds the ranges of activations, as the scheme needs.
+template <class Fit>
+static int fitTo(ImportedModel &model, const CompileOptions &options, QuantizeReport &report) {
+  Fit fit(options, [](const std::string &) {});
   if (int code = fit.run(*model.module))
     return code;
   report = {fit.asText(), fit.asJson()};
-  PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(quantizeWeightsOptions(options)));
-  return failed(manager.run(*model.module)) ? static_cast<int>(kInternal) : kOk;
+  return kOk;
 }
 
-/// Products of integers.
-static int quantizeProducts(ImportedModel &model, const CompileOptions &options,
-                            QuantizeReport &report) {
-  Calibration calibration(options, [](const std::string &) {});
-  if (int code = calibration.run(*model.module))
+static int quantize(ImportedModel &model, const CompileOptions &options, QuantizeReport &report) {
+  const bool isOfProducts = recordOf(options.quantize).part == QuantizedPart::products;
+  if (int code = isOfProducts ? fitTo<Calibration>(model, options, report)
+                              : fitTo<WeightFit>(model, options, report))
     return code;
-  report = {calibration.asText(), calibration.asJson()};
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(quantizeProductsOptions(options)));
+  addQuantize(manager.nest<func::FuncOp>(), quantizationOf(options));
   if (failed(manager.run(*model.module)))
     return kInternal;
-  return storeQuantizedWeights(*model.module->getOps<func::FuncOp>().begin());
+  return isOfProducts ? storeQuantizedWeights(*model.module->getOps<func::FuncOp>().begin())
+                      : int(kOk);
 }
 
 int quantizeModel(const QuantizeOptions &options) {
@@ -128,9 +108,7 @@ int quantizeModel(const QuantizeOptions &options) {
   if (std::string unmatched = kept->unmatchedIn(*model.module); !unmatched.empty())
     return fail(kUsage, "--keep-f32: " + unmatched);
   QuantizeReport report;
-  const CompileOptions fit = fitOptions(options);
-  if (int code = productSchemeNamed(options.scheme) ? quantizeProducts(model, fit, report)
-                                                    : quantizeWeights(model, fit, report))
+  if (int code = quantize(model, fitOptions(options), report))
     return code;
 
   const std::string weightsPath = weightsBeside(options.output);

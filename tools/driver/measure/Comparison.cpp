@@ -28,13 +28,11 @@ void ComparisonOptions::declare(CLI::App &command) {
       .add_option("--output", outputs,
                   "NAME: compare this output alone; may be repeated (default: all)")
       ->allow_extra_args(false);
-  command
-      .add_option("--metric", metric,
-                  "What --max-error bounds: rel (largest difference, as a part of the largest "
-                  "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of "
-                  "the answers that differ; with --labels, accuracy lost, as a part of 1)")
-      ->check(checkOneOf(kErrorMetrics))
-      ->capture_default_str();
+  addChoice(command, "--metric", metric, choicesOf<ErrorMetric>(kErrorMetricNames),
+            "What --max-error bounds: rel (largest difference, as a part of the largest "
+            "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of "
+            "the answers that differ; with --labels, accuracy lost, as a part of 1)")
+      ->default_str(nameOf(metric));
   command.add_option("--max-error", maxError, "Exit 4 where an output is further off than this")
       ->check(checkPositive, "POSITIVE");
   command.add_option("--batch", batch, "Samples in one run, as far as the models' ranges allow it")
@@ -112,7 +110,7 @@ const Comparison::Output *Comparison::labelled() const {
 int Comparison::checkLabels() {
   auto answers =
       std::count_if(chosen.begin(), chosen.end(), [](const Output &o) { return o.isAnswer; });
-  if (answers == 0 && (options.metric == "top1" || !labels.empty()))
+  if (answers == 0 && (options.metric == ErrorMetric::top1 || !labels.empty()))
     return fail(kUsage, std::string(labels.empty() ? "--metric top1" : "--labels") +
                             ": no output is a row of classes for each sample");
   if (answers > 1 && !labels.empty())

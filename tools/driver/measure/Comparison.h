@@ -7,6 +7,7 @@
 #ifndef DLC_TOOLS_DRIVER_MEASURE_COMPARISON_H
 #define DLC_TOOLS_DRIVER_MEASURE_COMPARISON_H
 
+#include "tools/driver/base/OptionValues.h"
 #include "tools/driver/measure/AnswerTally.h"
 #include "tools/driver/run/ModelRun.h"
 #include "tools/driver/run/SampleFeed.h"
@@ -19,7 +20,7 @@ namespace dlc {
 struct ComparisonOptions {
   std::string data;   // empty: random inputs
   std::string labels; // empty: none
-  std::string metric = "rel";
+  ErrorMetric metric = ErrorMetric::rel;
   std::vector<std::string> outputs; // empty: all
   std::optional<double> maxError;
   int64_t batch = SampleFeed::kDefaultBatch;

@@ -71,7 +71,7 @@ std::string Comparison::asJson(const std::vector<std::string> &sources, const Bo
   for (const std::string &source : sources)
     json.string(source);
   json.endArray().integer("samples", samples).integer("runs", batches);
-  json.integer("left_out", feed.numLeftOut()).string("metric", options.metric);
+  json.integer("left_out", feed.numLeftOut()).string("metric", nameOf(options.metric));
   json.beginArray("outputs");
   for (const Output &output : chosen) {
     json.beginObject().string("name", output.name);
@@ -95,7 +95,8 @@ int Comparison::report(const std::vector<std::string> &sources, const Bound &bou
   std::string text = options.json ? asJson(sources, bound) : asText(sources), held;
   std::vector<std::string> problems;
   for (const Output &output : chosen)
-    if (auto most = bound(output.dtype); most && (options.metric != "top1" || output.isAnswer))
+    if (auto most = bound(output.dtype);
+        most && (options.metric != ErrorMetric::top1 || output.isAnswer))
       if (std::string problem = judge(output, *most, held); !problem.empty())
         problems.push_back(problem);
   warn();

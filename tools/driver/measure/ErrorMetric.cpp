@@ -5,23 +5,33 @@
 
 namespace dlc {
 
-double errorBy(const std::string &metric, const OutputDifference &difference,
-               const AnswerTally &answers, bool hasLabels) {
-  if (metric == "abs")
+double errorBy(ErrorMetric metric, const OutputDifference &difference, const AnswerTally &answers,
+               bool hasLabels) {
+  switch (metric) {
+  case ErrorMetric::rel:
+    break;
+  case ErrorMetric::abs:
     return difference.maxAbsolute();
-  if (metric == "cosine")
+  case ErrorMetric::cosine:
     return 1 - difference.cosine();
-  if (metric == "top1")
+  case ErrorMetric::top1:
     return hasLabels ? answers.accuracyBefore() - answers.accuracyAfter() : 1 - answers.agreement();
+  }
   return difference.maxRelative();
 }
 
-const char *errorName(const std::string &metric, bool hasLabels) {
-  return metric == "rel"      ? "relative error"
-         : metric == "abs"    ? "absolute error"
-         : metric == "cosine" ? "distance 1 - cosine"
-         : hasLabels          ? "loss of accuracy"
-                              : "part of answers that differ";
+const char *errorName(ErrorMetric metric, bool hasLabels) {
+  switch (metric) {
+  case ErrorMetric::rel:
+    return "relative error";
+  case ErrorMetric::abs:
+    return "absolute error";
+  case ErrorMetric::cosine:
+    return "distance 1 - cosine";
+  case ErrorMetric::top1:
+    break;
+  }
+  return hasLabels ? "loss of accuracy" : "part of answers that differ";
 }
 
 } // namespace dlc

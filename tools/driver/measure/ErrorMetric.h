@@ -6,26 +6,19 @@
 #ifndef DLC_TOOLS_DRIVER_MEASURE_ERRORMETRIC_H
 #define DLC_TOOLS_DRIVER_MEASURE_ERRORMETRIC_H
 
+#include "tools/driver/base/OptionValues.h"
 #include "tools/driver/measure/AnswerTally.h"
 #include "tools/driver/run/OutputDifference.h"
 
-#include <string>
-#include <vector>
-
 namespace dlc {
 
-/// rel: the largest difference as a part of the largest magnitude; abs: the largest difference;
-/// cosine: 1 - cosine; top1: the part of the answers that differ, or of accuracy that is lost where
-/// there are labels.
-inline const std::vector<std::string> kErrorMetrics = {"rel", "abs", "cosine", "top1"};
-
-/// The error of an output by one of kErrorMetrics. NaN and infinities that are on one side alone
+/// The error of an output. NaN and infinities that are on one side alone
 /// are in `difference`, not in the result.
-double errorBy(const std::string &metric, const OutputDifference &difference,
-               const AnswerTally &answers, bool hasLabels);
+double errorBy(ErrorMetric metric, const OutputDifference &difference, const AnswerTally &answers,
+               bool hasLabels);
 
 /// "relative error": what a message calls it.
-const char *errorName(const std::string &metric, bool hasLabels);
+const char *errorName(ErrorMetric metric, bool hasLabels);
 
 } // namespace dlc
 

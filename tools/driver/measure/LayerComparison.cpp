@@ -21,7 +21,7 @@ static constexpr int64_t kMostRows = 8;
 int LayerComparison::checkOptions(const ComparisonOptions &options) {
   if (!options.layers)
     return kOk;
-  if (!options.labels.empty() || !options.outputs.empty() || options.metric == "top1")
+  if (!options.labels.empty() || !options.outputs.empty() || options.metric == ErrorMetric::top1)
     return fail(kUsage, "--layers is about the values between kernels, and --labels, --output and "
                         "--metric top1 about outputs; expected one or the other");
   return kOk;

@@ -83,7 +83,7 @@ std::string LayerComparison::asJson(const std::vector<std::string> &sources,
   for (const std::string &source : sources)
     json.string(source);
   json.endArray().integer("samples", samples).integer("runs", batches);
-  json.string("metric", options.metric);
+  json.string("metric", nameOf(options.metric));
   if (const Layer *marked = worst())
     json.string("worst", marked->name).string("worst_kernel", marked->kernel);
   json.beginArray("layers");

@@ -14,13 +14,6 @@ static constexpr double kTail = 1e-5;
 /// Ranges that `entropy` and `mse` try: 100 % of the extent, 99 %, ... down to 10 %.
 static constexpr int kShrinks = 91;
 
-std::optional<RangeMethod> rangeMethodNamed(const std::string &name) {
-  for (size_t i = 0; i < kRangeMethods.size(); ++i)
-    if (name == kRangeMethods[i])
-      return static_cast<RangeMethod>(i);
-  return std::nullopt;
-}
-
 void RangeEstimator::observe(const float *values, size_t count) {
   double low = 0, high = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -7,24 +7,13 @@
 #ifndef DLC_TOOLS_DRIVER_MEASURE_RANGEESTIMATOR_H
 #define DLC_TOOLS_DRIVER_MEASURE_RANGEESTIMATOR_H
 
-#include <array>
+#include "tools/driver/base/OptionValues.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace dlc {
-
-/// How the range is chosen from what was seen. `minmax`: all of it. `average`: the moving average
-/// of each batch's smallest and largest, 0.9 of the old and 0.1 of the new. `percentile`: all but a
-/// hundred-thousandth at either end. `entropy`: the range whose 256 steps lose the least
-/// information (Kullback-Leibler divergence of what was seen from its quantized form). `mse`: the
-/// one with the least mean squared error, what is rounded and what is cut off together.
-enum class RangeMethod { minmax, average, percentile, entropy, mse };
-inline constexpr std::array<const char *, 5> kRangeMethods = {"minmax", "average", "percentile",
-                                                              "entropy", "mse"};
-std::optional<RangeMethod> rangeMethodNamed(const std::string &name);
 
 struct Range {
   double low = 0, high = 0;

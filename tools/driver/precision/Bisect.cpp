@@ -49,7 +49,7 @@ int Bisection::reportGuilty(const PhaseErrors &phases) const {
   if (options.json) {
     Json json;
     json.beginObject().string("pass", phases.getGuilty()).real("error", phases.getError());
-    json.real("max_error", goal.maxError).string("metric", goal.metric).endObject();
+    json.real("max_error", goal.maxError).string("metric", nameOf(goal.metric)).endObject();
     if (int code = finishOutput(json.take()))
       return code;
   }

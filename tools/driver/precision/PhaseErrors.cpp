@@ -3,6 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/precision/PhaseErrors.h"
 
+#include "passes/Pipelines.h"
 #include "tools/driver/base/Output.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -74,7 +74,7 @@ int PrecisionHook::search(ModuleOp module) {
   goal.bestEffort = options.bestEffort;
   TargetSearchReport found;
   int code = searchTargets(
-      module, goal, "--precision " + options.precision,
+      module, goal, std::string("--precision ") + nameOf(options.precision),
       [this](const std::string &what) { session.showProgress(what); }, found);
   session.showProgress("");
   session.trace.addStep("precision-search", started);

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "tools/driver/base/Output.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -27,7 +28,7 @@ int PrecisionProbe::open(ModuleOp module, const NarrowingPlan &made) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext());
   SimulatePrecisionOptions simulate;
-  simulate.dtype = goal.dtype;
+  simulate.dtype = nameOf(goal.dtype);
   simulate.keepF32.assign(goal.keepF32.begin(), goal.keepF32.end());
   manager.addNestedPass<func::FuncOp>(createSimulatePrecision(simulate));
   if (failed(manager.run(*copy)))
@@ -134,7 +135,7 @@ int PrecisionProbe::measure(ArrayRef<Choice> choices, std::vector<double> &error
     return code;
   errors.clear();
   for (const OutputErrors &one : all) {
-    if (goal.metric == "top1" && !one.hasAnswers())
+    if (goal.metric == ErrorMetric::top1 && !one.hasAnswers())
       return fail(kUsage, "--error-metric top1: no output is a row of classes for each sample");
     errors.push_back(one.largest(goal.metric));
   }

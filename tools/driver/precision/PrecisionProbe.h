@@ -22,11 +22,11 @@ namespace dlc {
 
 /// What a search is asked for.
 struct PrecisionGoal {
-  std::string dtype;          // f16, bf16: the type of 16 bits
-  std::string metric = "rel"; // one of kErrorMetrics
-  double maxError = 0;        // the most that it may be, for each output
-  std::string data;   // .npz of arrays by input name, one row a sample; empty: random inputs
-  int64_t batch = 16; // samples that are run at once, at most
+  Precision dtype = Precision::f16; // or bf16
+  ErrorMetric metric = ErrorMetric::rel;
+  double maxError = 0; // the most that it may be, for each output
+  std::string data;    // .npz of arrays by input name, one row a sample; empty: random inputs
+  int64_t batch = 16;  // samples that are run at once, at most
   std::vector<std::string> keepF32; // globs: layers that stay in f32 in any case
   bool bestEffort = false;          // where no choice holds the bound, the nearest one is taken
   bool byName = false;              // what is found shall hold where keepF32 names the layers, too

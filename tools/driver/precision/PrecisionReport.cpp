@@ -33,15 +33,16 @@ std::string PrecisionSearch::asText() const {
   size_t overflowing = 0;
   for (const LayerPrecision &layer : layers) {
     overflowing += layer.overflows;
-    add(layer.name, layer.op, layer.runsNarrow ? goal.dtype : "f32", format("%.2e", layer.alone),
+    add(layer.name, layer.op, nameOf(layer.runsNarrow ? goal.dtype : Precision::f32),
+        format("%.2e", layer.alone),
         format("%.4g .. %.4g", layer.seen.low, layer.seen.high) +
-            (layer.overflows ? ", more than " + goal.dtype + " holds" : ""));
+            (layer.overflows ? std::string(", more than ") + nameOf(goal.dtype) + " holds" : ""));
   }
-  text += format("%zu of %zu layers in %s; ", numNarrow(), layers.size(), goal.dtype.c_str()) +
+  text += format("%zu of %zu layers in %s; ", numNarrow(), layers.size(), nameOf(goal.dtype)) +
           format("%s %.3g, %s %.3g, on %lld samples\n", errorName(goal.metric, false), error,
                  error <= goal.maxError ? "within" : "not within", goal.maxError,
                  static_cast<long long>(probe.numSamples()));
-  if (overflowing && goal.dtype == "f16")
+  if (overflowing && goal.dtype == Precision::f16)
     text += std::to_string(overflowing) +
             " of them reach beyond 65504, the largest number of f16, and so stay in f32; bf16 has "
             "the range of f32\n";
@@ -56,8 +57,8 @@ std::string PrecisionSearch::asJson() const {
 }
 
 void PrecisionSearch::addTo(Json &json) const {
-  json.string("narrow", goal.dtype)
-      .string("metric", goal.metric)
+  json.string("narrow", nameOf(goal.dtype))
+      .string("metric", nameOf(goal.metric))
       .real("max_error", goal.maxError)
       .real("error", error)
       .integer("samples", probe.numSamples())
@@ -66,9 +67,10 @@ void PrecisionSearch::addTo(Json &json) const {
     json.beginObject()
         .string("layer", layer.name)
         .string("op", layer.op)
-        .string("type", layer.runsNarrow ? goal.dtype : "f32")
+        .string("type", nameOf(layer.runsNarrow ? goal.dtype : Precision::f32))
         .real("error_alone", layer.alone)
-        .string("reach", layer.overflows ? "more than " + goal.dtype + " holds" : "held")
+        .string("reach", layer.overflows ? std::string("more than ") + nameOf(goal.dtype) + " holds"
+                                         : "held")
         .real("seen_low", layer.seen.low)
         .real("seen_high", layer.seen.high)
         .endObject();

@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace dlc {
 
-static FloatType typeNamed(const std::string &dtype, MLIRContext *context) {
-  return cast<FloatType>(dl::dtypeNamed(dtype, context));
+static FloatType typeOf(Precision dtype, MLIRContext *context) {
+  return cast<FloatType>(dl::dtypeNamed(nameOf(dtype), context));
 }
 
 static double largestOf(FloatType type) {
@@ -73,7 +73,7 @@ int PrecisionSearch::holds(const Choice &narrow, bool &result) {
 
 /// Not even `layer`, which costs least, runs in 16 bits within the bound; it is what comes nearest.
 int PrecisionSearch::missUnreachable(ModuleOp module, size_t layer, double least, Choice &narrow) {
-  if (int code = miss("no layer can run in " + goal.dtype +
+  if (int code = miss(std::string("no layer can run in ") + nameOf(goal.dtype) +
                       " within the bound: the one that costs least, '" + layers[layer].name +
                       "', makes a " + errorName(goal.metric, false) +
                       format(" of %.3g alone, %.3g times the bound of %.3g", least,
@@ -119,7 +119,7 @@ int PrecisionSearch::search(ModuleOp module, Choice &narrow) {
 void PrecisionSearch::mark(ModuleOp module, const Choice &narrow) const {
   auto function = *module.getOps<func::FuncOp>().begin();
   LayerPatterns kept = llvm::cantFail(LayerPatterns::create(goal.keepF32)); // run() has asked
-  NarrowingPlan own = planNarrowing(function, typeNamed(goal.dtype, module.getContext()), kept);
+  NarrowingPlan own = planNarrowing(function, typeOf(goal.dtype, module.getContext()), kept);
   for (auto [i, layer] : llvm::enumerate(own.layers))
     for (Operation *op : layer.ops)
       if (!narrow.test(i))
@@ -144,7 +144,7 @@ std::vector<std::string> PrecisionSearch::patterns() const {
 /// Compiles the model as chosen and runs that, which sets `error`.
 int PrecisionSearch::compileAndMeasure(ModuleOp module, const Choice &narrow) {
   progress("compiling");
-  PipelineOptions options;
+  CpuProgramOptions options;
   options.precision = goal.dtype;
   options.keepF32 = goal.keepF32;
   OwningOpRef<ModuleOp> copy = module.clone();
@@ -189,7 +189,7 @@ static std::string shownOp(Operation *op) {
 
 int PrecisionSearch::run(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
-  FloatType type = typeNamed(goal.dtype, module.getContext());
+  FloatType type = typeOf(goal.dtype, module.getContext());
   auto kept = LayerPatterns::create(goal.keepF32);
   if (!kept)
     return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
@@ -218,13 +218,14 @@ int PrecisionSearch::run(ModuleOp module) {
       order.push_back(i);
   }
   if (order.empty())
-    return fail(kAccuracy,
-                option +
-                    format(": on this data every layer reads or gives numbers beyond %.6g, ",
-                           largestOf(type)) +
-                    "which " + goal.dtype + " does not hold" +
-                    (goal.dtype == "f16" ? "; take bf16, which has the range of f32" : "") +
-                    "; nothing is written");
+    return fail(
+        kAccuracy,
+        option +
+            format(": on this data every layer reads or gives numbers beyond %.6g, ",
+                   largestOf(type)) +
+            "which " + nameOf(goal.dtype) + " does not hold" +
+            (goal.dtype == Precision::f16 ? "; take bf16, which has the range of f32" : "") +
+            "; nothing is written");
   llvm::sort(order, [&](size_t a, size_t b) {
     return std::pair(layers[a].alone, a) < std::pair(layers[b].alone, b);
   });
