@@ -74,6 +74,16 @@ def compiled(source, name):
     return make
 
 
+NORM = """dl 1
+
+model Norm {
+  forward(x: f32[8,256]) -> (y: f32[8,256]) {
+    y = relu(x * rsqrt(mean(x * x, dim=-1, keepdim=true) + 1e-6))
+  }
+}
+"""
+
+
 def digits(folder, **_):
     for name in ("digits.dl", "digits.safetensors"):
         shutil.copy(os.path.join(DIGITS, name), folder)
@@ -203,6 +213,7 @@ FILES = {
         os.path.join(ROOT, "test", "unit", "tools", "text", "tokenizers", "gpt2.json"),
         os.path.join(folder, "tokenizer.json")),
     "prompt.txt": lambda folder, **_: write(folder, "prompt.txt", "Once upon a time"),
+    "norm.dl": lambda folder, **_: write(folder, "norm.dl", NORM),
     "stream.dl": lambda folder, **_: write(folder, "stream.dl", STREAM),
     "stream.bin": compiled("stream.dl", "stream.bin"),
     "x.npy": lambda folder, **_: np.save(os.path.join(folder, "x.npy"),
