@@ -142,7 +142,7 @@ llvm::ArrayRef<OpInfo> opTable() {
   using namespace dl;
   static const std::vector<OpInfo> table = buildTable<
 #define GET_OP_LIST
-#include "ir/dl/DLOps.cpp.inc"
+#include "ir/dl/DLOpList.cpp.inc"
       >();
   return table;
 }

@@ -27,10 +27,7 @@ void DLDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "ir/dl/DLAttrs.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "ir/dl/DLOps.cpp.inc"
-      >();
+  registerDLDialectOperations(this);
   // Bodies of ops build its functions.
   getContext()->getOrLoadDialect<dls::DLSDialect>();
 }
