@@ -17,6 +17,9 @@ def DL_Dialect : Dialect {
     dims may be symbolic (`#dl.t`); ops carry PyTorch's names, arguments and defaults.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class DL_Attr<string name, string attrMnemonic, list<Trait> traits = []>

@@ -39,8 +39,8 @@ func.func @depthwise(%x: tensor<1x8x6x6xf32>) -> tensor<1x8x6x6xf32> {
 
 // States come after outputs, and stay there.
 // CHECK-LABEL: @state
-// CHECK-SAME: -> (tensor<1x32xf32> {dl.name = "tap.0"}, tensor<1x32xf32> {dl.name = "y"}, tensor<1x32xf32> {dl.name = "h", dl.state = 1 : i64})
-func.func @state(%x: tensor<1x32xf32> {dl.name = "x"}, %h: tensor<1x32xf32> {dl.name = "h"}) -> (tensor<1x32xf32> {dl.name = "y"}, tensor<1x32xf32> {dl.name = "h", dl.state = 1 : i64}) {
+// CHECK-SAME: -> (tensor<1x32xf32> {dl.name = "tap.0"}, tensor<1x32xf32> {dl.name = "y"}, tensor<1x32xf32> {dl.name = "h", dl.state})
+func.func @state(%x: tensor<1x32xf32> {dl.name = "x"}, %h: tensor<1x32xf32> {dl.name = "h"}) -> (tensor<1x32xf32> {dl.name = "y"}, tensor<1x32xf32> {dl.name = "h", dl.state}) {
   %w = dl.weight "w" : tensor<32x32xf32>
   %0 = dl.add %x, %h : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
   %1 = dl.linear %0, %w : (tensor<1x32xf32>, tensor<32x32xf32>) -> tensor<1x32xf32>
