@@ -194,7 +194,7 @@ def DL_NotFused
                    I32EnumAttrCase<"layer_end", 34>, I32EnumAttrCase<"slower_waves", 35>,
                    // Groups that a kernel of rows might compute.
                    I32EnumAttrCase<"other_rows", 36>, I32EnumAttrCase<"few_rows", 37>,
-                   I32EnumAttrCase<"slower_rows", 38>]> {
+                   I32EnumAttrCase<"slower_rows", 38>, I32EnumAttrCase<"short_rows", 39>]> {
   let cppNamespace = "::dlc::dl";
   let genSpecializedAttr = 0;
 }

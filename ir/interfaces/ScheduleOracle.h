@@ -31,10 +31,16 @@ public:
   /// Returns true if a kernel of `ops`, the ops of a fusion in program order, may store several of
   /// their results, all at the place of an element of the last one's.
   virtual bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const = 0;
-  /// Returns true if a kernel with several reductions of `rows` rows of `terms` elements keeps the
-  /// machine that the module around `op` is for busy, though each row is the work of one thread or
-  /// block: reductions by themselves may share rows between several.
-  virtual bool reducesWholeRows(mlir::Operation *op, double rows, double terms) const = 0;
+  /// Rows of `terms` elements, which lie together in memory or each beside those of other rows.
+  struct RowShape {
+    double rows, terms;
+    bool areTogether;
+  };
+  /// Why a kernel with several reductions of such rows would leave much of the machine idle that the
+  /// module around `op` is for, since each row is the work of one thread, warp or block; nullopt
+  /// where it would not.
+  virtual std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
+                                                      const RowShape &shape) const = 0;
   /// Bytes at whose multiples a part of a buffer, and each row of the buffer, have to begin if a
   /// kernel that writes the part is to use the widest stores.
   virtual int64_t alignmentOfParts() const = 0;

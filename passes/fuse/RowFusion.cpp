@@ -38,6 +38,7 @@ private:
   SmallVector<PlannedFusion *> partnersOf(PlannedFusion &group) const;
   Pair pairOf(PlannedFusion &earlier, PlannedFusion &later) const;
   std::optional<dl::NotFused> whyNotJoin(const Pair &pair) const;
+  ScheduleOracle::RowShape shapeOf(const RowKernel &kernel, ValueRange results) const;
   void explain(const Pair &pair, dl::NotFused why);
   Work workOf(ArrayRef<Operation *> ops, ValueRange results) const;
   double microseconds(const PlannedFusion &group) const;
@@ -53,6 +54,8 @@ private:
 
 static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
 
+/// Readers of a value among which partners are looked for.
+static constexpr unsigned kMostReaders = 16;
 /// A number that estimates take for a dim that nothing bounds.
 static constexpr int64_t kUnknown = int64_t(1) << 24;
 
@@ -75,12 +78,18 @@ bool RowFusion::isCandidate(const PlannedFusion &group) const {
          });
 }
 
-/// The groups before `group` that it reads, and those that read what it reads.
+/// The groups before `group` that it reads, and those that read the same elements as it does.
 SmallVector<PlannedFusion *> RowFusion::partnersOf(PlannedFusion &group) const {
+  dl::Dims elements = group.root ? rowsOf(cast<LoopNestOpInterface>(group.root))->dims
+                                 : dl::getDims(typeOf(group.results.front()));
   llvm::SetVector<PlannedFusion *> partners;
   for (Value input : group.inputs()) {
     if (PlannedFusion *writer = plan.groupOf(input))
       partners.insert(writer);
+    // A mask or a row of weights has other dims. Few of many readers fit into one kernel.
+    if (dl::getDims(typeOf(input)) != elements ||
+        llvm::hasNItemsOrMore(input.getUses(), kMostReaders + 1))
+      continue;
     for (Operation *user : input.getUsers())
       if (PlannedFusion *other = plan.groupOf(user); other && plan.isBefore(*other, group))
         partners.insert(other);
@@ -147,6 +156,18 @@ double RowFusion::microseconds(const PlannedFusion &group) const {
   return oracle.microsecondsToCompute(group.ops.front(), work.bytes, work.operations);
 }
 
+ScheduleOracle::RowShape RowFusion::shapeOf(const RowKernel &kernel, ValueRange results) const {
+  MLIRContext *context = results.front().getContext();
+  double terms = usual(dl::product(kernel.nest.reduction, context)),
+         all = usual(dl::product(kernel.rows.dims, context));
+  auto rank = static_cast<int64_t>(kernel.rows.dims.size());
+  int64_t innermost = rank - 1;
+  for (auto [result, placement] : llvm::zip_equal(results, kernel.results))
+    if (!placement.isOfRow)
+      innermost = dl::getLayout(typeOf(result)).innermost(rank);
+  return {all / std::max(terms, 1.0), terms, kernel.rows.reduced.test(innermost)};
+}
+
 /// Why one kernel does not compute both; nullopt where it does, and in less time by estimate.
 std::optional<dl::NotFused> RowFusion::whyNotJoin(const Pair &pair) const {
   std::optional<RowKernel> kernel = findRowKernel(pair.ops, pair.results);
@@ -154,10 +175,8 @@ std::optional<dl::NotFused> RowFusion::whyNotJoin(const Pair &pair) const {
     return dl::NotFused::other_rows;
   if (auto tooLarge = whyTooLargeTogether(pair.earlier, pair.later, pair.work.bodies))
     return tooLarge;
-  double terms = usual(dl::product(kernel->nest.reduction, pair.ops.front()->getContext())),
-         all = usual(dl::product(kernel->rows.dims, pair.ops.front()->getContext()));
-  if (!oracle.reducesWholeRows(pair.ops.front(), all / terms, terms))
-    return dl::NotFused::few_rows;
+  if (auto idle = oracle.whyNotWholeRows(pair.ops.front(), shapeOf(*kernel, pair.results)))
+    return idle;
   double together =
              oracle.microsecondsToCompute(pair.ops.front(), pair.work.bytes, pair.work.operations),
          apart = microseconds(pair.earlier) + microseconds(pair.later);

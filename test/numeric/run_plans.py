@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from modules import Case, module_text
 from rows import ROWS
 from run import judge, results_of
-from cases import SEED
+from cases import SEED, one_of
 from voices import Cpu, Cuda, CudaTf32, Failure
 
 # Rows in one module, of one dtype.
@@ -31,6 +31,13 @@ FOR_HOPPER = {
     "contraction": (("wgmma", ("f16", "bf16", "tf32", "f8E4M3FN", "ui8", "i8")), ("sparse_wgmma",
                                                                                   ("f16", "bf16"))),
     "attention": (("attention_wgmma", ("f16", "bf16", "f8E4M3FN")), )
+}
+
+
+# Numbers of plans that estimates do not choose, of which each chunk of rows runs by some.
+NUMBERS = {
+    ("cpu", "panels"): ("group=1:rows=24", "group=4:rows=32", "by_groups=1:group=2:rows=24",
+                        "by_groups=1:group=4:rows=64", "group=2:rows=96")
 }
 
 
@@ -100,7 +107,9 @@ class Coverage:
             if self.enough is not None and self.ran[base.target, plan, dtype] >= self.enough:
                 self.left += len(cases)
                 continue
-            self.run(by_plan(base, plan), plan, dtype, sizes, cases)
+            numbers = NUMBERS.get((base.target, plan))
+            chosen = plan + ":" + one_of(cases[0].name, numbers) if numbers else plan
+            self.run(by_plan(base, chosen), plan, dtype, sizes, cases)
 
     def run(self, voice, plan, dtype, sizes, cases):
         try:

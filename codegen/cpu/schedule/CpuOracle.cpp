@@ -41,6 +41,14 @@ bool CpuOracle::storesSeveral(ArrayRef<Operation *> ops) const {
   });
 }
 
+/// A row that lies together is walked in vectors of its own.
+std::optional<dl::NotFused> CpuOracle::whyNotWholeRows(Operation *, const RowShape &shape) const {
+  static constexpr double kVectorFloats = 16;
+  if (shape.areTogether && shape.terms < kVectorFloats)
+    return dl::NotFused::short_rows;
+  return std::nullopt;
+}
+
 /// Groups of at most half a vector, which the kernel of windows takes a vector from at a time.
 bool CpuOracle::hasVectorsOfGroups(LoopNestOpInterface window) const {
   static constexpr int64_t kVectorChannels = 16;

@@ -12,7 +12,8 @@ public:
   std::string whyNoKernel(dl::AttentionOp op) const override;
   bool poolsProducts() const override { return false; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
-  bool reducesWholeRows(mlir::Operation *, double, double) const override { return true; }
+  std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
+                                              const RowShape &shape) const override;
   int64_t alignmentOfParts() const override { return 1; }
   /// Rows are vectors, whose lanes cannot choose.
   bool reducesJoined() const override { return false; }

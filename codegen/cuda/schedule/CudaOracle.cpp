@@ -64,9 +64,17 @@ bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
   });
 }
 
-bool CudaOracle::reducesWholeRows(Operation *op, double rows, double terms) const {
+/// A row that lies together has a warp or more, any other a thread.
+std::optional<dl::NotFused> CudaOracle::whyNotWholeRows(Operation *op,
+                                                        const RowShape &shape) const {
+  static constexpr double kWarp = 32;
+  if (shape.areTogether && shape.terms < kWarp)
+    return dl::NotFused::short_rows;
   auto count = [](double number) { return std::max<int64_t>(1, std::llround(number)); };
-  return !chooseRowShare({count(rows), count(terms), /*isAcross=*/false}, gpuOf(op)).isCut();
+  ReduceShape reduced = {count(shape.rows), count(shape.terms), !shape.areTogether};
+  if (chooseRowShare(reduced, gpuOf(op)).isCut())
+    return dl::NotFused::few_rows;
+  return std::nullopt;
 }
 
 /// Neighbours along a row of 16-bit elements that one access takes (DepthwiseShape::along).

@@ -12,7 +12,8 @@ public:
   std::string whyNoKernel(dl::AttentionOp op) const override;
   bool poolsProducts() const override { return true; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
-  bool reducesWholeRows(mlir::Operation *op, double rows, double terms) const override;
+  std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
+                                              const RowShape &shape) const override;
   int64_t alignmentOfParts() const override { return 16; }
   bool reducesJoined() const override { return true; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const override;

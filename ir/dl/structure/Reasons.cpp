@@ -123,6 +123,10 @@ Reason reasonOf(NotFused notFused) {
     return {"there are few rows, and long ones: a kernel of one reduction has several blocks for "
             "each of them",
             "reduce more rows at once"};
+  case NotFused::short_rows:
+    return {"its rows are shorter than a vector or a warp, which each of them would have in one "
+            "kernel",
+            kSlower};
   case NotFused::slower_rows:
     return {"one kernel would compute it again for each reduction of the row", kSlower};
   }

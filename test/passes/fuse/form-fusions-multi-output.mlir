@@ -114,10 +114,10 @@ module {
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.return
 module {
-  func.func @Reduced(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
-    %h = dl.softmax %x {dim = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-    %y = dl.exp %h : (tensor<16x16xf32>) -> tensor<16x16xf32>
-    return %h, %y : tensor<16x16xf32>, tensor<16x16xf32>
+  func.func @Reduced(%x: tensor<16x64xf32>) -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+    %h = dl.softmax %x {dim = 1 : i64} : (tensor<16x64xf32>) -> tensor<16x64xf32>
+    %y = dl.exp %h : (tensor<16x64xf32>) -> tensor<16x64xf32>
+    return %h, %y : tensor<16x64xf32>, tensor<16x64xf32>
   }
 }
 
@@ -130,12 +130,12 @@ module {
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.return
 module {
-  func.func @Moved(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
-    %h = dl.exp %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
-    %s = dl.softmax %h {dim = 0 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
-    %c = dl.running_sum %x {dim = 1 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
-    %y = dl.add %h, %c : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
-    return %y, %s : tensor<8x16xf32>, tensor<8x16xf32>
+  func.func @Moved(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+    %h = dl.exp %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    %s = dl.softmax %h {dim = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    %c = dl.running_sum %x {dim = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    %y = dl.add %h, %c : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    return %y, %s : tensor<8x64xf32>, tensor<8x64xf32>
   }
 }
 
@@ -169,14 +169,14 @@ module {
 // CHECK-NOT: dlx.launch
 // CHECK: dlx.return
 module {
-  func.func @Crossed(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
-    %a = dl.linear %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    %b = dl.linear %x, %v : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    %s = dl.softmax %b {dim = 0 : i64} : (tensor<8x8xf32>) -> tensor<8x8xf32>
-    %t = dl.softmax %a {dim = 1 : i64} : (tensor<8x8xf32>) -> tensor<8x8xf32>
-    %y = dl.add %a, %s : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    %z = dl.add %b, %t : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    return %y, %z, %s, %t : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  func.func @Crossed(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+    %a = dl.linear %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %b = dl.linear %x, %v : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %s = dl.softmax %b {dim = 0 : i64} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %t = dl.softmax %a {dim = 1 : i64} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %y = dl.add %a, %s : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %z = dl.add %b, %t : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y, %z, %s, %t : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
   }
 }
 

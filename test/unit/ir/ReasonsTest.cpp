@@ -112,6 +112,9 @@ constexpr Row<dl::NotFused> kNotFused[] = {
      "there are few rows, and long ones: a kernel of one reduction has several blocks for each of "
      "them",
      "reduce more rows at once"},
+    {dl::NotFused::short_rows,
+     "its rows are shorter than a vector or a warp, which each of them would have in one kernel",
+     "nothing: one kernel would take longer"},
     {dl::NotFused::slower_rows, "one kernel would compute it again for each reduction of the row",
      "nothing: one kernel would take longer"},
     {dl::NotFused::slower_waves,
