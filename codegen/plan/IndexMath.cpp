@@ -29,7 +29,10 @@ bool IndexMath::isComputed(AffineExpr expr) const {
 }
 
 AffineExpr IndexMath::simplify(AffineExpr expr) const {
-  return simplifyAffineExpr(expr, loops.size(), dl::kMaxSymbols);
+  AffineExpr &simple = (*simplified)[{expr, static_cast<unsigned>(loops.size())}];
+  if (!simple)
+    simple = simplifyAffineExpr(expr, loops.size(), dl::kMaxSymbols);
+  return simple;
 }
 
 std::optional<int64_t> IndexMath::stepAlong(AffineExpr expr, AffineExpr variable) const {

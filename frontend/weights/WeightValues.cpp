@@ -12,14 +12,15 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// Returns the number with these bits, which may be of any float type.
+/// Returns the number with these bits, which may be of any float type of 16 bits or more.
 static double numberOf(const llvm::fltSemantics &semantics, unsigned width, const uint8_t *bytes) {
   namespace endian = llvm::support::endian;
-  uint64_t bits = width == 64   ? endian::read64le(bytes)
-                  : width == 32 ? endian::read32le(bytes)
-                  : width == 16 ? endian::read16le(bytes)
-                                : *bytes;
-  return llvm::APFloat(semantics, llvm::APInt(width, bits)).convertToDouble();
+  if (width == 64)
+    return llvm::bit_cast<double>(endian::read64le(bytes));
+  if (width == 32)
+    return llvm::bit_cast<float>(endian::read32le(bytes));
+  llvm::APInt bits(width, endian::read16le(bytes));
+  return llvm::APFloat(semantics, bits).convertToDouble();
 }
 
 DenseF64ArrayAttr unusualMagnitudes(Type dtype, ArrayRef<uint8_t> bytes) {

@@ -25,7 +25,7 @@ namespace {
 /// One instruction set's code on its way; what touches MLIR happens on threads that its context
 /// knows of.
 struct Compilation {
-  explicit Compilation(IsaVariant isa) : isa(isa) {}
+  explicit Compilation(IsaVariant isa) : isa(isa) { context.setDiscardValueNames(true); }
 
   IsaVariant isa;
   ModuleOp kernels;

@@ -20,8 +20,10 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -66,10 +68,26 @@ KernelLowering::KernelLowering(MLIRContext *context)
   toLlvm = std::move(convert);
 }
 
+/// Gives vectors in memory the alignment of their elements. For an access without one the
+/// conversion makes an LLVM context to ask for the alignment.
+static void alignVectors(ModuleOp module) {
+  module.walk([](Operation *op) {
+    TypeSwitch<Operation *>(op)
+        .Case<vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp, vector::MaskedStoreOp>(
+            [](auto access) {
+              Type element = access.getMemRefType().getElementType();
+              unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+              if (!access.getAlignment() && bits >= 8 && bits <= 64 && llvm::isPowerOf2_32(bits))
+                access.setAlignment(bits / 8);
+            });
+  });
+}
+
 LogicalResult KernelLowering::lower(ModuleOp module) const {
   // The greedy driver also folds and drops what the schedule left dead.
   if (failed(applyPatternsGreedily(module, expansions)))
     return module.emitError("expansion of math functions did not end");
+  alignVectors(module);
   if (failed(lowerKernelAbi(module)) || failed(applyPartialConversion(module, flat, toBlocks)) ||
       failed(applyFullConversion(module, target, toLlvm)))
     return failure();
