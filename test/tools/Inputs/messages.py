@@ -127,8 +127,18 @@ says("an option of no command", 2, [
 says("a second model", 2, [
     "error: 'dlc run' takes no further argument, got 'two.bin'; 'dlc run --help' shows what there is"
 ], "run", "tiny.bin", "two.bin")
-expect("dlc help", (run("help").stdout, run("help", "run").stdout),
-       (run("--help").stdout, run("run", "--help").stdout))
+expect("dlc help", run("help").stdout, run("--help").stdout)
+COMMANDS = re.findall(r"^  ([a-z]+) {3,}", run("--help").stdout.split("Subcommands:")[1], re.M)
+expect("commands", len(COMMANDS) > 15, True)
+helps = [("--help", )]
+for command in COMMANDS[:-1]:  # the last one is help
+    helps += [(command, "--help"), ("help", command)]
+    options = re.findall(r"^  (?:-\w,)?--([a-z0-9-]+)", run(command, "--help").stdout, re.M)
+    helps += [("help", command, "--" + option) for option in options]
+for words in helps:
+    shown = run(*words).stdout
+    expect(f"80 columns: dlc {' '.join(words)}",
+           (bool(shown), [line for line in shown.splitlines() if len(line) > 80]), (True, []))
 says("no iterations", 2,
      ["error: --iterations: expected a number above 0, got '0'; 'dlc bench --help' explains it"],
      "bench", "tiny.bin", "--iterations", "0")

@@ -4,6 +4,7 @@
 #include "tools/driver/base/DeviceOptions.h"
 
 #include "tools/driver/base/OptionChecks.h"
+#include "tools/driver/base/OptionHelp.h"
 
 #include <CLI/CLI.hpp>
 
@@ -18,37 +19,38 @@ std::string checkDevice(const std::string &name) {
 }
 
 void DeviceOptions::declare(CLI::App &command) {
-  command
-      .add_option("--device", device,
-                  "auto, cpu, cuda, cuda:1, or cuda-emu (CUDA kernels emulated on the CPU)")
-      ->check(checkDevice)
-      ->capture_default_str();
-  command
-      .add_option("--threads", threads,
-                  "CPU threads (default: one for each core that the process may use)")
-      ->check(checkRange(0, 4096));
-  command.add_flag("--verify", verifyAll, "Check the hash of every weight, however large");
-  command.add_flag(
-      "--no-jit", noJit,
-      "CUDA: fail where the model was not compiled for the GPU ('dlc compile --target sm_90a')");
-  command.add_flag("--no-graph", noGraph,
-                   "CUDA: launch kernel by kernel, not by a CUDA graph from the second run on");
-  command.add_flag("--no-overlap", noOverlap,
-                   "CUDA: no kernel begins before the one before it has ended");
-  auto *always =
-      command.add_flag("--cublas", cublas,
-                       "CUDA: cuBLASLt for each plain matrix product that it can do (default: for "
-                       "those large enough)");
-  command.add_flag("--no-cublas", noCublas, "CUDA: dlc's own kernels for all matrix products")
+  const char *group = "Device";
+  setHelp(
+      command.add_option("--device", device, "auto, cpu, cuda, cuda:N, cuda-emu [" + device + "]")
+          ->check(checkDevice),
+      group, "DEVICE",
+      R"(auto      the first GPU that can run the model, else the CPU
+cuda:N    the GPU with number N; cuda is cuda:0
+cuda-emu  CUDA kernels emulated on the CPU: slow, for tests)");
+  setHelp(command.add_option("--threads", threads, "CPU threads [one per usable core]")
+              ->check(checkRange(0, 4096)),
+          group, "N");
+  setHelp(command.add_flag("--verify", verifyAll, "Check the hash of every weight"), group, "",
+          R"(By default the hashes of large weights are not checked.)");
+  setHelp(command.add_flag("--no-jit", noJit, "CUDA: fail rather than compile kernels at load"),
+          group, "", R"(Needs a model compiled for the GPU, as by 'dlc compile --target sm_90a'.)");
+  setHelp(command.add_flag("--no-graph", noGraph, "CUDA: launch kernel by kernel, without graphs"),
+          group, "", R"(By default a CUDA graph launches all kernels from the second run on.)");
+  setHelp(command.add_flag("--no-overlap", noOverlap, "CUDA: start a kernel when the last ended"),
+          group, "");
+  auto *always = setHelp(
+      command.add_flag("--cublas", cublas, "CUDA: use cuBLASLt for every matmul it can run"), group,
+      "", R"(By default cuBLASLt runs only large matmuls.)");
+  setHelp(command.add_flag("--no-cublas", noCublas, "CUDA: never use cuBLASLt"), group, "")
       ->excludes(always);
-  command
-      .add_option("--timeout", timeout,
-                  "Seconds after which a run that has not ended fails (default: none)")
-      ->check(checkRange(0.001, 1e6));
-  auto *folder = command.add_option("--cache-dir", cacheFolder,
-                                    "CUDA: folder of compiled kernels (default: $DLC_CACHE_DIR, "
-                                    "else dlc/kernels in $XDG_CACHE_HOME or ~/.cache)");
-  command.add_flag("--no-cache", noCache, "CUDA: neither take nor keep compiled kernels")
+  setHelp(command.add_option("--timeout", timeout, "Fail if a run takes longer [none]")
+              ->check(checkRange(0.001, 1e6)),
+          group, "SECONDS");
+  auto *folder = setHelp(
+      command.add_option("--cache-dir", cacheFolder, "CUDA: folder of compiled kernels"), group,
+      "DIR", R"(Default: $DLC_CACHE_DIR, else dlc/kernels in $XDG_CACHE_HOME or ~/.cache.)");
+  setHelp(command.add_flag("--no-cache", noCache, "CUDA: do not read or write compiled kernels"),
+          group, "")
       ->excludes(folder);
 }
 

@@ -43,14 +43,15 @@ struct Report {
 };
 } // namespace
 
-static constexpr const char *kFooter =
-    R"(One request after another (a closed loop): latency is the time of dlc_context_run, copies to and from the device
-included; on a GPU its own time stands beside it. An input that is not given is random, its symbolic dims at their smallest. The kernel table comes from runs of
-their own, which do not count.
+static constexpr const char *kExamples =
+    R"(Sends one request after another. The latency is the time of dlc_context_run,
+including copies to and from the device; on a GPU the time of its kernels is
+printed, too. Inputs that are not given are random, with symbolic dims at their
+smallest. The kernel table comes from separate runs.
 
 Examples:
   dlc bench model.bin
-  dlc bench model.bin --input x=32x3x224x224xf32=random --threads 4 --duration 10
+  dlc bench model.bin --input x=32x3x224x224xf32=random --threads 4
   dlc bench model.bin --device cuda --json > result.json
   dlc bench model.bin --device cuda --profile --trace trace.json)";
 
@@ -207,27 +208,30 @@ void dlc::addBenchCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App *command =
       app.add_subcommand("bench", "Measure latency, throughput and the time of each kernel");
-  command->footer(kFooter);
+  setExamples(*command, kExamples);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command->add_option("--input", options->inputs, "As for 'dlc run'; default: random")
-      ->allow_extra_args(false);
-  command->add_option("--iterations", options->iterations, "Run at least so often")
-      ->check(checkPositive, "POSITIVE")
-      ->capture_default_str();
-  command->add_option("--warmup", options->warmup, "Milliseconds to run before measuring")
-      ->check(checkNotNegative, "NONNEGATIVE")
-      ->capture_default_str();
-  command->add_option("--duration", options->duration, "Run for at least so many seconds")
-      ->check(checkNotNegative, "NONNEGATIVE")
-      ->capture_default_str();
-  command->add_flag("--reset-state", options->resetState,
-                    "The model's states are zero at the begin of each run");
+
+  const char *group = "Measurement";
+  setHelp(command->add_option("--input", options->inputs, "As for 'dlc run' [random]")
+              ->allow_extra_args(false),
+          group, "SPEC");
+  setHelp(command->add_option("--iterations", options->iterations, "Fewest runs [10]")
+              ->check(checkPositive, "POSITIVE"),
+          group, "N");
+  setHelp(command->add_option("--warmup", options->warmup, "Milliseconds to run first [200]")
+              ->check(checkNotNegative, "NONNEGATIVE"),
+          group, "MS");
+  setHelp(command->add_option("--duration", options->duration, "Shortest time in all [3]")
+              ->check(checkNotNegative, "NONNEGATIVE"),
+          group, "SECONDS");
+  setHelp(command->add_flag("--reset-state", options->resetState, "Reset states before each run"),
+          group, "");
   options->device.declare(*command);
-  auto *profile = command->add_flag(
-      "--profile", options->profile,
-      "Of each kernel also operations, bytes and its share of what the GPU can do");
-  command->add_flag("--json", options->json, "Print all of it as JSON")->excludes(profile);
-  command->add_option("--trace", options->trace,
-                      "File for the last profiled run, as chrome://tracing and Perfetto show it");
+  auto *profile = setHelp(
+      command->add_flag("--profile", options->profile, "Per kernel: operations, bytes, roofline"),
+      group, "", R"(The last column is the share of what the GPU can do.)");
+  setHelp(command->add_flag("--json", options->json, "Print JSON"), group, "")->excludes(profile);
+  setHelp(command->add_option("--trace", options->trace, "Write the last profiled run as a trace"),
+          group, "FILE", R"(For chrome://tracing and Perfetto.)");
   command->callback([&action, options] { action = [options] { return bench(*options); }; });
 }

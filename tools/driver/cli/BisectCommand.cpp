@@ -8,60 +8,72 @@
 
 #include <memory>
 
-static constexpr const char *kFooter =
-    R"(The model runs on the CPU, on the data, in f32 and with layers in 16 bits; nothing is written. First the passes that run in f32 are
-held to the bound: where one of them moves the outputs out of it, bisect names the pass. Then a table says what each layer costs alone,
-and the fewest layers with which the bound holds are printed as options for dlc compile. Where each layer goes into several ops, they
-go by one name. In the table a layer that reads or gives numbers beyond 65504 overflows f16.
+static constexpr const char *kExamples =
+    R"(Runs the model on the CPU, on data, in f32 and with layers in 16 bits. Writes no
+file. First checks the passes that run in f32, and names one that exceeds the
+bound. Then prints the error that each layer makes alone, and the fewest layers
+that must stay in f32, as options for 'dlc compile'. A layer that reads or
+computes numbers beyond 65504 is marked: it overflows f16.
 
 Examples:
   dlc bisect model.dl --calib samples.npz --max-error 1e-3
-  dlc bisect model.onnx --calib samples.npz --max-error 0.01 --error-metric top1 --precision bf16
+  dlc bisect model.onnx --calib samples.npz --max-error 0.01 \
+      --error-metric top1 --precision bf16
   dlc bisect model.dl --calib samples.npz --max-error 1e-3 --json
 
-Exit codes: 0 ok, 1 error in the model, 2 wrong call, 3 it has parts that dlc cannot compile, 4 a pass is out of the bound, or each layer is by itself.)";
+Exit codes: 0 ok, 1 error in the model, 2 usage, 3 it has parts that dlc cannot
+compile, 4 a pass exceeds the bound, or every layer does so alone.)";
+
+static constexpr const char *kFiles = "Input and output";
 
 void dlc::addBisectCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<BisectOptions>();
-  CLI::App *command = app.add_subcommand(
-      "bisect", "Find the layers that must stay in f32 for a model in 16 bits to hold a bound");
-  command->footer(kFooter);
-  command->add_option("model", options->input, "The model, a .dl or .onnx file")->required();
-  command
-      ->add_option("--calib", options->calibration.data,
-                   "Data to run: an .npz with an array by the name of each input, one row a sample")
-      ->required();
-  command
-      ->add_option("--max-error", options->maxError,
-                   "How far each output may lie off that in f32, by --error-metric")
-      ->check(checkPositive, "POSITIVE")
-      ->required();
-  addChoice(*command, "--error-metric", options->errorMetric,
-            choicesOf<ErrorMetric>(kErrorMetricNames),
-            "rel (largest difference, as a part of the largest magnitude), abs (largest "
-            "difference), cosine (1 - cosine), top1 (part of the answers that differ)")
-      ->default_str("rel");
-  addChoice(*command, "--precision", options->precision,
-            std::vector{Precision::f16, Precision::bf16}, "The type of 16 bits")
-      ->default_str("f16");
-  command
-      ->add_option("--calib-batch", options->calibration.batch,
-                   "Samples of --calib that are run at once, at most")
-      ->check(checkPositive, "POSITIVE")
-      ->capture_default_str();
-  command
-      ->add_option("--keep-f32", options->keepF32,
-                   "Layers that stay in f32 in any case, as for dlc compile; may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--model", options->model, "Which model of the file, where it has several");
-  command
-      ->add_option(
-          "--weights", options->weights,
-          "Safetensors or npz file, instead of the one that the model names; may be repeated")
-      ->allow_extra_args(false);
+  CLI::App *command =
+      app.add_subcommand("bisect", "Find the layers that must stay in f32 to meet an error bound");
+  setExamples(*command, kExamples);
+  command->add_option("model", options->input, ".dl or .onnx")->required();
+
+  const char *group = "Precision";
+  setHelp(command
+              ->add_option("--calib", options->calibration.data,
+                           "Data to run: .npz, one array per input")
+              ->required(),
+          "Precision", "FILE", R"(Each array is named after an input and has one row per sample.)");
+  setHelp(command
+              ->add_option("--calib-batch", options->calibration.batch,
+                           "Calibration samples per run [16]")
+              ->check(checkPositive, "POSITIVE"),
+          "Precision", "N");
+
+  setHelp(command->add_option("--max-error", options->maxError, "Error bound for the outputs")
+              ->check(checkPositive, "POSITIVE")
+              ->required(),
+          group, "X", R"(The largest error of any output, compared with the f32 model.)");
+  setHelp(addChoice(*command, "--error-metric", options->errorMetric,
+                    choicesOf<ErrorMetric>(kErrorMetricNames), "rel, abs, cosine, top1 [rel]"),
+          group, "NAME",
+          R"(What --max-error bounds.
+rel     largest difference, divided by the largest magnitude of the output
+abs     largest difference
+cosine  1 - cosine of the angle between the two outputs
+top1    share of samples whose largest element is at another place)");
+  setHelp(addChoice(*command, "--precision", options->precision,
+                    std::vector{Precision::f16, Precision::bf16}, "f16, bf16 [f16]"),
+          group, "TYPE");
+  setHelp(command->add_option("--keep-f32", options->keepF32, "Keep these layers in f32")
+              ->allow_extra_args(false),
+          group, "GLOB", R"(Globs as for 'dlc compile --keep-f32'.)");
+  setHelp(
+      command->add_option("--model", options->model, "Which model of the file, if it has several"),
+      kFiles, "NAME");
+  setHelp(
+      command
+          ->add_option("--weights", options->weights, "Weights to use instead of the model's own")
+          ->allow_extra_args(false),
+      kFiles, "FILE", R"(A safetensors or npz file; a later file takes precedence.)");
   addOnnxOptions(*command, options->constInputs, options->states);
   addShapeOptions(*command, options->shapes);
-  command->add_flag("--json", options->json, "Print JSON");
+  setHelp(command->add_flag("--json", options->json, "Print JSON"), kFiles, "");
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.bisect(*options); };
   });

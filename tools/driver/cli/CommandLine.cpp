@@ -7,7 +7,6 @@
 #include "runtime/include/dlc/runtime.h"
 #include "tools/driver/base/ExitCode.h"
 #include "tools/driver/base/Output.h"
-#include "tools/driver/cli/OptionHelp.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,26 +19,18 @@
 #include <string_view>
 
 static constexpr const char *kFooter = R"(Examples:
-  dlc check model.dl                            all errors of a model, without compiling it
-  dlc fmt model.dl                              the model's text in its canonical layout
-  dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
-  dlc import model.onnx -o model.dl             an ONNX model as text, with its weights beside it
-  dlc prune model.dl --sparsity 0.5 -o small.dl the half of the weights that is smallest becomes zero
-  dlc quantize model.dl --scheme w4 -o small.dl the weights of matrix products in 4 bits
+  dlc check model.dl
+  dlc compile model.dl -o model.bin
   dlc run model.bin --input x=@x.npy --output y=@y.npy
-  dlc generate model.bin --tokenizer tokenizer.json --prompt "Once"   the text that follows
-  dlc bench model.bin                           latency, throughput, time of each kernel
-  dlc tune model.dl --target cpu -o model.plans the fastest plan of each kernel, measured here
-  dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
-  dlc verify model.bin --reference cpu --device cuda
-  dlc bisect model.dl --calib d.npz --max-error 1e-3   which layers need f32
-  dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
-  dlc explain model.bin --node layer4.0.conv1   why it runs by these kernels and plans
-  dlc refit model.bin --weights new.safetensors new weights, without compiling
-  dlc list ops 'conv*'                          the functions of the language
+  dlc bench model.bin
+  dlc explain model.bin --node layer4.0.conv1
 
-'dlc COMMAND --help' explains each. Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
-failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
+'dlc COMMAND --help' lists the options of a command, 'dlc help COMMAND' shows
+examples, 'dlc help COMMAND --NAME' explains an option.
+
+Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
+failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal
+error.)";
 
 void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
                          std::vector<std::string> &states) {
@@ -80,8 +71,8 @@ void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options
                     "int8, dynamic: asymmetric, symmetric [asymmetric]"),
           group, "KIND",
           R"(asymmetric  u8 with a zero point
-symmetric   i8 without one: the larger end of the range is 127 steps, so a tensor
-            of one sign uses half of them)");
+symmetric   i8 without one: the larger end of the range is 127 steps, so a
+            tensor of one sign uses half of them)");
   setHelp(addChoice(command, "--weight-grid", grids.weight, choicesOf<GridKind>(kGridKindNames),
                     "w8, w4: asymmetric, symmetric [w8 symmetric, w4 not]"),
           group, "KIND",
@@ -114,8 +105,8 @@ group    w8, w4: one scale for --group neighbours of a row)");
           group, "EXPONENT",
           R"(For activations with a few large channels. Needs --calib.
 int8, dynamic  SmoothQuant with this exponent; 0.5 is usual
-w8, w4         AWQ with this exponent; auto: for each activation the exponent, in
-               steps of 0.1, that changes the products least)");
+w8, w4         AWQ with this exponent; auto: for each activation the exponent,
+               in steps of 0.1, that changes the products least)");
   setHelp(command.add_flag("--bias-correction", options.biasCorrection,
                            "int8: correct the mean of each output channel"),
           group, "", R"(Adds to each output channel what 8 bits take from its mean on --calib.)");

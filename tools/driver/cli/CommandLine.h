@@ -4,6 +4,7 @@
 #define DLC_TOOLS_DRIVER_CLI_COMMANDLINE_H
 
 #include "tools/driver/base/OptionChecks.h"
+#include "tools/driver/base/OptionHelp.h"
 #include "tools/driver/cli/Compiler.h"
 
 #include <functional>

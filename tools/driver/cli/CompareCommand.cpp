@@ -16,15 +16,18 @@ struct CompareOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter =
-    R"(Differences are those of B from A, over all samples: the largest one, the same as a part of the largest magnitude in A,
-signal to noise, and the cosine between both. Where an output is a row of classes, also how often both give the same answer.
-An array of DATA has its samples along the first dim of the input, or one dim more, and then each row is a whole input. A model's
-states are zero in each run. McNemar's p is how likely it is that the answers changed sides by chance.
+static constexpr const char *kExamples =
+    R"(Prints the differences of B from A over all samples: the largest one, the same
+divided by the largest magnitude in A, the signal-to-noise ratio and the cosine.
+If an output is a row of classes, also how often both give the same answer.
+Samples are along the first dim of an input, or along an extra one. States are
+zero in each run. McNemar's p is the probability that the answers changed by
+chance.
 
 Examples:
   dlc compare f32.bin f16.bin --data images.npz
-  dlc compare f32.bin f16.bin --data images.npz --labels labels.npy --metric top1 --max-error 0.003
+  dlc compare f32.bin f16.bin --data images.npz --labels labels.npy \
+      --metric top1 --max-error 0.003
   dlc compare f32.bin f16.bin --data images.npz --max-error 1e-2
   dlc compare a.bin b.bin --device cpu --device-b cuda --json
   dlc compare f32.bin f16.bin --data images.npz --layers)";
@@ -61,12 +64,13 @@ void dlc::addCompareCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App *command = app.add_subcommand(
       "compare", "Run two compiled models on the same data and show the difference");
-  command->footer(kFooter);
+  setExamples(*command, kExamples);
   command->add_option("a", options->before, "The compiled model that is the reference")->required();
   command->add_option("b", options->after, "The compiled model to compare with it")->required();
   options->comparison.declare(*command);
   options->device.declare(*command);
-  command->add_option("--device-b", options->deviceOfAfter, "The device of B (default: that of A)")
-      ->check(checkDevice);
+  dlc::setHelp(command->add_option("--device-b", options->deviceOfAfter, "Device of B [that of A]")
+                   ->check(dlc::checkDevice),
+               "Device", "DEVICE");
   command->callback([&action, options] { action = [options] { return compare(*options); }; });
 }

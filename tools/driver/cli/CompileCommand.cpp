@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/OptionHelp.h"
 #include "tools/driver/measure/ErrorMetric.h"
 #include "tools/driver/measure/RangeEstimator.h"
 
 #include <CLI/CLI.hpp>
 
 #include <memory>
-#include <sstream>
 
 using namespace dlc;
 
@@ -19,33 +17,33 @@ static const std::vector<std::string> kPhases = {
 #include "passes/Phases.def"
 };
 
-static constexpr const char *kFooter =
-    R"('dlc help compile --NAME' explains an option, 'dlc help compile' shows examples.
-Options with * may be repeated.)";
-
 static constexpr const char *kExamples = R"(Examples:
   dlc compile model.dl -o model.bin
   dlc compile model.dl --weights trained.safetensors --target cpu -o model.bin
-  dlc compile model.onnx -o model.bin                     ONNX, opsets 1 to 28
-  dlc compile model.onnx --const-input shape=@shape.npy   an input that must be known: a shape, axes
-  dlc compile model.dl --target cpu,sm_80,sm_90a -o model.bin   with machine code for these GPUs; needs NVRTC, no GPU
-  dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape only
-  dlc compile model.dl --opt-shapes x:1x3x224x224 -o model.bin  for all shapes, and fast for this one
-  dlc compile model.dl --precision f16 --keep-f32 'head.*' -o model.bin   in f16 except for these layers
-  dlc compile model.dl --precision mixed --max-error 1e-3 --calib samples.npz -o model.bin   f16 where the error bound allows it
-  dlc compile model.dl --quantize int8 --calib samples.npz --target cpu -o model.bin   in 8 bits, ranges from these samples
-  dlc compile model.dl --quantize dynamic --target cpu -o model.bin   matmuls in 8 bits, ranges found at run time
-  dlc compile model.dl --quantize int8 --calib samples.npz --smooth 0.5 --target cpu -o model.bin   for activations with few large channels
-  dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
-  dlc compile model.dl --quantize w4 --calib samples.npz --smooth auto -o model.bin   the same, with channels of activations scaled (AWQ)
-  dlc compile model.dl --quantize w4 --weight-grid symmetric --group 64 -o model.bin   without zero points, in larger groups
-  dlc compile pruned.dl --sparse block --target cpu -o model.bin   skip the zeros of 'dlc prune --pattern block'
-  dlc compile pruned.dl --sparse 2:4 --precision f16 --target cuda -o model.bin   zeros of --pattern 2:4, on sparse tensor cores
-  dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
-  dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
-  dlc compile model.dl --target cpu --plans model.plans -o model.bin   use plans that 'dlc tune' measured
-  dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
-  dlc compile model.dl --validate-passes -o model.bin     run the model before and after each pass)";
+  dlc compile model.onnx -o model.bin                    ONNX, opsets 1 to 28
+  dlc compile model.onnx --const-input shape=@shape.npy  an input that is fixed
+  dlc compile model.dl --target cpu,sm_80,sm_90a         needs NVRTC, no GPU
+
+  dlc compile model.dl --shapes x:1x3x224x224            for this shape only
+  dlc compile model.dl --opt-shapes x:1x3x224x224        tiles for one shape
+
+  dlc compile model.dl --precision f16 --keep-f32 'head.*'
+  dlc compile model.dl --precision mixed --max-error 1e-3 --calib samples.npz
+
+  dlc compile model.dl --quantize int8 --calib samples.npz --target cpu
+  dlc compile model.dl --quantize int8 --calib samples.npz --smooth 0.5
+  dlc compile model.dl --quantize dynamic --target cpu   no data needed
+  dlc compile model.dl --quantize w4 --calib samples.npz
+  dlc compile model.dl --quantize w4 --calib samples.npz --smooth auto
+  dlc compile model.dl --quantize w4 --weight-grid symmetric --group 64
+  dlc compile pruned.dl --sparse block --target cpu
+  dlc compile pruned.dl --sparse 2:4 --precision f16 --target cuda
+
+  dlc compile model.dl --compile-to=fuse                 prints fused ops
+  dlc compile fused.mlir --compile-from=fuse             goes on from there
+  dlc compile model.dl --target cpu --plans model.plans  plans of 'dlc tune'
+  dlc compile model.dl --dump-dir why                    IR after each pass
+  dlc compile model.dl --validate-passes                 runs each pass's IR)";
 
 static constexpr const char *kFiles = "Input and output", *kShapes = "Shapes",
                             *kPrecision = "Precision", *kSmaller = "Quantization and sparsity",
@@ -130,27 +128,12 @@ template <class Record, size_t count> static std::string namesOf(const Record (&
   return names;
 }
 
-/// Returns a line or more for each scheme, with its name before its text.
-template <class Record, size_t count> static std::string helpOn(const Record (&records)[count]) {
-  size_t width = 0;
-  for (const Record &record : records)
-    width = std::max(width, std::string(record.name).size() + 2);
-  std::string text;
-  for (const Record &record : records) {
-    std::string name = record.name;
-    std::istringstream lines(record.help);
-    for (std::string line; std::getline(lines, line); name.clear())
-      text += name + std::string(width - name.size(), ' ') + line + "\n";
-  }
-  return text;
-}
-
 static void addSizeOptions(CLI::App &command, CompileOptions &options) {
   setHelp(addChoice(command, "--quantize", options.quantize,
                     choicesOf<QuantizationScheme>(kQuantizationSchemes),
                     namesOf(kQuantizationSchemes) + " [none]"),
           kSmaller, "SCHEME",
-          helpOn(kQuantizationSchemes) +
+          linesOn(kQuantizationSchemes) +
               R"(A table shows what quantization does to each layer.
 Example: dlc compile model.dl --quantize int8 --calib d.npz)");
   setHelp(addChoice(command, "--quantize-where", options.quantizeWhere,
@@ -175,7 +158,7 @@ Files of w8 and w4 never hold f32 weights.)");
           kSmaller, "PATTERN",
           R"(Leaves out zeros made by 'dlc prune' from the weights of linear layers, matmuls
 and 1x1 convolutions, if the cost model says that this is faster.
-)" + helpOn(kSparsitySchemes) +
+)" + linesOn(kSparsitySchemes) +
               R"(--explain lists the weights and the reasons. 'dlc refit' cannot replace weights
 of such a file.)");
 }
@@ -255,11 +238,10 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   options->commandLine = std::move(commandLine);
   CLI::App *command =
       app.add_subcommand("compile", "Compile a model to one file for CPUs and NVIDIA GPUs");
-  command->footer(kFooter);
-  std::string phases = "\n\nPhases:";
+  std::string phases = "\n\nPhases:\n";
   for (const std::string &phase : kPhases)
-    phases += " " + phase;
-  setExamples(*command, kExamples + phases + ".");
+    phases += (&phase == kPhases.data() ? "" : " ") + phase;
+  setExamples(*command, kExamples + phases);
   command->add_option("model", options->input, ".dl, .onnx; or .mlir with --compile-from")
       ->required();
   setHelp(command->add_option("-o,--output", options->output,

@@ -19,12 +19,13 @@
 #include <thread>
 #include <unistd.h>
 
-static constexpr const char *kFooter =
-    R"(Exit code 0: a model can run here. 5: what --device asks for is unusable; the report says why.
-
-Examples:
+static constexpr const char *kExamples =
+    R"(Examples:
   dlc doctor
-  dlc doctor --device cuda || echo "no GPU")";
+  dlc doctor --device cuda || echo "no GPU"
+
+Exit codes: 0 a model can run here, 5 the device is unusable; the report says
+why.)";
 
 namespace dlc {
 
@@ -145,11 +146,9 @@ void dlc::addDoctorCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<DeviceOptions>();
   CLI::App *command =
       app.add_subcommand("doctor", "Show what this machine can run, and what keeps it from more");
-  command->footer(kFooter);
-  command
-      ->add_option("--device", options->device,
-                   "Device that must be usable for exit code 0: auto, cpu, cuda, cuda-emu")
-      ->check(checkOneOf({"auto", "cpu", "cuda", "cuda-emu"}))
-      ->capture_default_str();
+  setExamples(*command, kExamples);
+  setHelp(command->add_option("--device", options->device, "auto, cpu, cuda, cuda-emu [auto]")
+              ->check(checkOneOf({"auto", "cpu", "cuda", "cuda-emu"})),
+          "Device", "DEVICE", R"(The device that must be usable for exit code 0.)");
   command->callback([&action, options] { action = [options] { return examine(*options); }; });
 }

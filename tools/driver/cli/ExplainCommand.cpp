@@ -14,16 +14,16 @@
 #include <memory>
 #include <optional>
 
-static constexpr const char *kFooter =
-    R"(For each kernel of a run: the lines of the model that it computes, the plan that it runs by and
-those that were estimated to be slower (--force-plan of compile takes one of them), which of its
-tensors are not row-major, why it converts a tensor to another layout, and for each value that it
-reads of another kernel why the two are not one; and what would change it.
+static constexpr const char *kExamples =
+    R"(Prints for each kernel: the lines of the model that it computes, its plan, the
+plans that were slower by estimate ('dlc compile --force-plan' takes one), the
+tensors that are not row-major, why it converts a layout, and why it was not
+fused with the kernels whose values it reads.
 
 Examples:
   dlc explain model.bin
   dlc explain model.bin --target cuda
-  dlc explain model.bin --node layer4.0.conv1    the kernels of a layer, op, node or line
+  dlc explain model.bin --node layer4.0.conv1
   dlc explain model.bin --json)";
 
 namespace dlc {
@@ -296,13 +296,17 @@ void dlc::addExplainCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App *command =
       app.add_subcommand("explain", "Say why a compiled model runs by these kernels and plans");
-  command->footer(kFooter);
+  setExamples(*command, kExamples);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command->add_option("--node", options->node,
-                      "Only the kernels that compute this layer, op, ONNX node or line, and why "
-                      "what reads their values is not part of them");
-  command->add_option("--target", options->target, "Only the program for cpu or cuda")
-      ->check(checkOneOf({"cpu", "cuda"}));
-  command->add_flag("--json", options->json, "Print JSON");
+
+  const char *group = "Input and output";
+  setHelp(command->add_option("--node", options->node, "Only kernels of this layer, op or line"),
+          group, "NAME",
+          R"(A layer, an op, an ONNX node or a line, such as layer4.0.conv1. Also says why
+readers of its values were not fused with it.)");
+  setHelp(command->add_option("--target", options->target, "cpu or cuda [both]")
+              ->check(checkOneOf({"cpu", "cuda"})),
+          group, "TARGET");
+  setHelp(command->add_flag("--json", options->json, "Print JSON"), group, "");
   command->callback([&action, options] { action = [options] { return explain(*options); }; });
 }

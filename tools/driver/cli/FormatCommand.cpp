@@ -7,24 +7,28 @@
 
 #include <memory>
 
-static constexpr const char *kFooter =
-    R"(Comments stay where they are, lines are broken at 100 characters, and a comma behind the last argument puts each
-argument on a line of its own. A file with a syntax error stays as it is.
+static constexpr const char *kExamples =
+    R"(Keeps comments and breaks lines at 100 characters. A comma after the last
+argument puts each argument on its own line. A file with a syntax error is not
+changed.
 
 Examples:
-  dlc fmt model.dl blocks.dl      rewrite these files, where they differ
-  dlc fmt --check *.dl            name the files that differ, change nothing; exit 1 if there are any
-  dlc fmt --stdout model.dl       print the result
-  dlc fmt - < model.dl            from standard input to standard output, as editors like it)";
+  dlc fmt model.dl blocks.dl      rewrite these files
+  dlc fmt --check *.dl            for CI: exit 1 if a file would change
+  dlc fmt --stdout model.dl
+  dlc fmt - < model.dl            from stdin to stdout, for editors)";
 
 void dlc::addFormatCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<FormatOptions>();
   CLI::App *command = app.add_subcommand("fmt", "Put the text of models into its canonical layout");
-  command->footer(kFooter);
-  command->add_option("files", options->files, ".dl files; '-' is standard input")->required();
+  setExamples(*command, kExamples);
+  command->add_option("files", options->files, ".dl files; '-' is stdin")->required();
+  const char *group = "Input and output";
   auto *check =
-      command->add_flag("--check", options->check, "Name the files that differ; change nothing");
-  command->add_flag("--stdout", options->toOutput, "Print the result; change nothing")
+      setHelp(command->add_flag("--check", options->check, "Only name the files that would change"),
+              group, "");
+  setHelp(command->add_flag("--stdout", options->toOutput, "Print the result, change no file"),
+          group, "")
       ->excludes(check);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.format(*options); };

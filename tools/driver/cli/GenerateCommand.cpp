@@ -26,23 +26,26 @@ struct GenerateOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter =
-    R"(The model is a decoder whose states hold what it has read, a cache: of ONNX one that was compiled with --state for its past, or a
-.dl model that writes to states by update_slice. The prompt is read in one run where the model takes it so, and then a token a run.
+static constexpr const char *kAbout =
+    R"(The model is a decoder with a cache: an ONNX model compiled with --state for its
+past, or a .dl model that writes to states by update_slice. The prompt is read
+in one run if the model allows it, then each run makes one token.
 
-With --tokenizer, a tokenizer.json of Hugging Face's tokenizers, --prompt is a text, and text goes to standard output as it is made, in
-whole characters. Without it, tokens are numbers: --tokens takes them, and they are printed. The prompt and the token that ends the text
-are not printed; how many tokens were made in a second goes to standard error.
+With --tokenizer (a tokenizer.json of Hugging Face) --prompt is a text, and text
+is printed as it is made. Without it --tokens takes numbers, and numbers are
+printed. The prompt and the token that ends the text are not printed. The speed
+goes to stderr.
 
-A text ends before a token of --stop, or without that before a special token of the file whose name says that it ends texts
-()";
+The text ends before a token of --stop. Without --stop it ends before a special
+token with a common end-of-text name:
+)";
 
-static constexpr const char *kExamples = R"().
-
+static constexpr const char *kExamples = R"(
 Examples:
   dlc generate model.bin --tokenizer tokenizer.json --prompt "Once upon a time"
   dlc generate model.bin --tokenizer tokenizer.json --prompt - < prompt.txt
-  dlc generate model.bin --tokenizer tokenizer.json --prompt Hello --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7
+  dlc generate model.bin --tokenizer tokenizer.json --prompt Hello \
+      --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7
   dlc generate model.bin --tokens 1,403,407 --max-tokens 50 --stop 2
   dlc generate model.bin --tokens @prompt.npy)";
 
@@ -225,52 +228,54 @@ static int generate(const GenerateOptions &options) {
 
 } // namespace dlc
 
+namespace dlc {
+
+static void addSamplingOptions(CLI::App &command, Sampling &sampling) {
+  const char *group = "Sampling";
+  auto *temperature = setHelp(
+      command.add_option("--temperature", sampling.temperature, "0 for the likeliest token [0]")
+          ->check(checkNotNegative, "NONNEGATIVE"),
+      group, "T", R"(The larger it is, the more often unlikely tokens are drawn.)");
+  setHelp(command.add_option("--top-k", sampling.topK, "Draw among the K likeliest tokens")
+              ->check(checkPositive, "POSITIVE"),
+          group, "K", R"(Tokens as likely as the last of them count, too.)")
+      ->needs(temperature);
+  setHelp(command.add_option("--top-p", sampling.topP, "Draw among tokens of this probability")
+              ->check(checkRange(0, 1)),
+          group, "P", R"(The fewest of the likeliest tokens that have it together.)")
+      ->needs(temperature);
+  setHelp(command.add_option("--seed", sampling.seed, "Seed of the draws [0]"), group, "N")
+      ->needs(temperature);
+}
+
+} // namespace dlc
+
 void dlc::addGenerateCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App *command =
       app.add_subcommand("generate", "Continue a text or its tokens, token by token");
   std::string names;
   for (const std::string &name : text::kEndTokens)
-    names += (names.empty() ? "" : ", ") + name;
-  command->footer(kFooter + names + kExamples);
+    names += "  " + name + "\n";
+  setExamples(*command, kAbout + names + kExamples);
   command->add_option("model", options->model, "The compiled decoder, model.bin")->required();
-  auto *tokenizer = command->add_option("--tokenizer", options->tokenizer,
-                                        "The tokenizer.json of the model: texts in and out");
-  auto *prompt = command
-                     ->add_option("--prompt", options->prompt,
-                                  "The text to continue; - reads it from standard input. Numbers "
-                                  "of tokens are for --tokens")
-                     ->needs(tokenizer);
-  command
-      ->add_option("--tokens", options->tokens,
-                   "The numbers of the tokens to continue: 1,403,407, or @FILE.npy")
+  const char *group = "Text";
+  auto *tokenizer =
+      setHelp(command->add_option("--tokenizer", options->tokenizer, "The model's tokenizer.json"),
+              group, "FILE", R"(Prompt and result are texts instead of numbers.)");
+  auto *prompt =
+      setHelp(command->add_option("--prompt", options->prompt, "Text to continue; - reads stdin"),
+              group, "TEXT", R"(--tokens takes numbers instead.)")
+          ->needs(tokenizer);
+  setHelp(command->add_option("--tokens", options->tokens, "Tokens to continue, or @FILE.npy"),
+          group, "LIST", R"(Numbers, as in 1,403,407.)")
       ->excludes(prompt);
-  command
-      ->add_option("--max-tokens", options->maxTokens,
-                   "Tokens to generate at most; otherwise as many as the cache holds")
-      ->check(checkPositive, "POSITIVE");
-  command->add_option("--stop", options->stop,
-                      "What ends the text: tokens, as in 2 or 2,3, or with --tokenizer the text of "
-                      "one, as in </s>");
-  auto *temperature =
-      command
-          ->add_option("--temperature", options->sampling.temperature,
-                       "Draw the next token, flatter for larger numbers; 0 takes the likeliest")
-          ->check(checkNotNegative, "NONNEGATIVE")
-          ->capture_default_str();
-  command
-      ->add_option("--top-k", options->sampling.topK,
-                   "Draw among the K likeliest tokens, and those as likely as the last of them")
-      ->check(checkPositive, "POSITIVE")
-      ->needs(temperature);
-  command
-      ->add_option("--top-p", options->sampling.topP,
-                   "Draw among the fewest of the likeliest that have this probability together")
-      ->check(checkRange(0, 1))
-      ->needs(temperature);
-  command->add_option("--seed", options->sampling.seed, "Equal seeds draw equal tokens")
-      ->needs(temperature)
-      ->capture_default_str();
+  setHelp(command->add_option("--max-tokens", options->maxTokens, "Most tokens [the cache's size]")
+              ->check(checkPositive, "POSITIVE"),
+          group, "N");
+  setHelp(command->add_option("--stop", options->stop, "What ends the text, such as 2,3 or </s>"),
+          group, "TOKENS", R"(Numbers of tokens or, with --tokenizer, the text of one token.)");
+  addSamplingOptions(*command, options->sampling);
   options->device.declare(*command);
   command->callback([&action, options] { action = [options] { return generate(*options); }; });
 }

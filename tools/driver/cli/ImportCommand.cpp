@@ -7,32 +7,32 @@
 
 #include <memory>
 
-static constexpr const char *kFooter =
-    R"(The text has layers, and blocks and loops where modules repeat. Its weights lie in a safetensors file under the names that the model
-gives them. Files that exist are left as they are, unless --force says that they may be replaced.
+static constexpr const char *kExamples =
+    R"(Writes layers, with blocks and loops where modules repeat. The weights go to a
+safetensors file, under the model's own names. 'dlc compile' also takes ONNX
+models directly.
 
 Examples:
-  dlc import model.onnx -o model.dl                                 the weights go to model.safetensors
+  dlc import model.onnx -o model.dl          the weights go to model.safetensors
   dlc import model.onnx -o model.dl --weights trained.safetensors
-  dlc import model.onnx -o model.dl --min-shapes ids:1x4            no fewer: other dims keep their ranges
-  dlc compile model.onnx -o model.bin                               needs no text in between
+  dlc import model.onnx -o model.dl --min-shapes ids:1x4
 
-Exit codes: 0 ok, 1 error in the model, 2 wrong call, 3 it has parts that dlc cannot import, 5 a file that cannot be read or written.)";
+Exit codes: 0 ok, 1 error in the model, 2 usage, 3 it has parts that dlc cannot
+import, 5 a file that cannot be read or written.)";
+
+static constexpr const char *kFiles = "Input and output";
 
 void dlc::addImportCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<ImportAsTextOptions>();
   CLI::App *command =
       app.add_subcommand("import", "Turn an ONNX model into a .dl text and safetensors");
-  command->footer(kFooter);
-  command
-      ->add_option("model", options->input, "The model, an .onnx file, or a .dl text to write anew")
-      ->required();
-  command->add_option("-o,--output", options->output, "The .dl file to write")->required();
-  command->add_option(
-      "--weights", options->weights,
-      "The safetensors file to write, beside the .dl file (default: named after it)");
-  command->add_flag("--force", options->force,
-                    "Replace the .dl file and its weights where they exist already");
+  setExamples(*command, kExamples);
+  command->add_option("model", options->input, ".onnx, or a .dl text to write anew")->required();
+  setHelp(command->add_option("-o,--output", options->output, "The .dl file to write")->required(),
+          kFiles, "FILE", R"(The weights go to a safetensors file next to it.)");
+  setHelp(command->add_option("--weights", options->weights, "The safetensors file to write"),
+          kFiles, "FILE", R"(Default: the name of the .dl file, with .safetensors.)");
+  setHelp(command->add_flag("--force", options->force, "Replace files that exist"), kFiles, "");
   addOnnxOptions(*command, options->constInputs, options->states);
   addShapeOptions(*command, options->shapes);
   command->callback([&action, options, &compiler] {

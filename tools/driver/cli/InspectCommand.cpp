@@ -29,13 +29,14 @@ struct InspectOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter = R"(Examples:
-  dlc inspect model.bin                          inputs, outputs, kernels with their lines of the model, memory
-  dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel; also by op, layer or ONNX node in it
+static constexpr const char *kExamples =
+    R"(Examples:
+  dlc inspect model.bin             inputs, outputs, kernels, memory
+  dlc inspect model.bin --source conv2d_relu      CUDA C++ of this kernel
   dlc inspect model.bin --json
-  dlc inspect model.dl                           layers with what they give, parameters, arithmetic of a run
+  dlc inspect model.dl              layers, parameters, operations
   dlc inspect model.dl --batch 32 --json
-  dlc inspect model.safetensors                  names, dtypes, shapes and sizes of weights; also .npz)";
+  dlc inspect model.safetensors     names, dtypes, shapes and sizes; also .npz)";
 
 namespace dlc {
 namespace {
@@ -527,23 +528,20 @@ static int inspect(const InspectOptions &options) {
 void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App *command = app.add_subcommand("inspect", "Show what is in a model, compiled or not");
-  command->footer(kFooter);
-  command
-      ->add_option("model", options->model,
-                   "A compiled model, model.bin, a .dl file, or weights (.safetensors, .npz)")
-      ->required();
+  setExamples(*command, kExamples);
+  command->add_option("model", options->model, "model.bin, .dl, .safetensors or .npz")->required();
+  const char *group = "Input and output";
   auto *source =
-      command->add_option("--source", options->source,
-                          "Print the CUDA C++ of this kernel, or of the one that computes this op, "
-                          "layer or ONNX node");
-  command->add_flag("--json", options->json, "Print JSON")->excludes(source);
-  command
-      ->add_option("--batch", options->batch,
-                   "Of a .dl file: count operations with symbolic dims of this size")
-      ->check(checkPositive, "POSITIVE")
-      ->excludes(source)
-      ->capture_default_str();
-  command->add_option("--model", options->choice, "Of a .dl file with several models: which")
+      setHelp(command->add_option("--source", options->source, "Print the CUDA C++ of this kernel"),
+              group, "NAME", R"(A kernel, or an op, layer or ONNX node that one kernel computes.)");
+  setHelp(command->add_flag("--json", options->json, "Print JSON"), group, "")->excludes(source);
+  setHelp(command->add_option("--batch", options->batch, ".dl: size of symbolic dims [1]")
+              ->check(checkPositive, "POSITIVE"),
+          group, "N", R"(Operations are counted for this size.)")
+      ->excludes(source);
+  setHelp(command->add_option("--model", options->choice,
+                              ".dl: which model of the file, if it has several"),
+          group, "NAME")
       ->excludes(source);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] {

@@ -35,12 +35,14 @@ struct RefitOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter = R"(Examples:
-  dlc refit model.bin --weights trained.safetensors                 replace the weights in model.bin
-  dlc refit model.bin --weights trained.safetensors -o next.bin
-  dlc refit model.bin --weights part1.npz --weights part2.npz
+static constexpr const char *kExamples =
+    R"(Names, shapes and dtypes must be the same as in the files that the model was
+compiled with.
 
-Names, shapes and dtypes must be those of the files that the model was compiled with.)";
+Examples:
+  dlc refit model.bin --weights trained.safetensors
+  dlc refit model.bin --weights trained.safetensors -o next.bin
+  dlc refit model.bin --weights part1.npz --weights part2.npz)";
 
 namespace dlc {
 namespace {
@@ -244,15 +246,17 @@ void dlc::addRefitCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RefitOptions>();
   CLI::App *command =
       app.add_subcommand("refit", "Replace the weights of a compiled model, without compiling it");
-  command->footer(kFooter);
+  setExamples(*command, kExamples);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command
-      ->add_option("--weights", options->weights,
-                   "Safetensors or npz file with the new weights; may be repeated")
-      ->required()
-      ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output,
-                      "File to write; '-' is standard output (default: the model itself)");
-  command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
+
+  const char *group = "Input and output";
+  setHelp(command->add_option("--weights", options->weights, "The new weights")
+              ->required()
+              ->allow_extra_args(false),
+          group, "FILE", R"(A safetensors or npz file.)");
+  setHelp(command->add_option("-o,--output", options->output,
+                              "File to write; '-' is stdout [the model itself]"),
+          group, "FILE");
+  setHelp(command->add_flag("-q,--quiet", options->quiet, "Print nothing on success"), group, "");
   command->callback([&action, options] { action = [options] { return Refit(*options).run(); }; });
 }

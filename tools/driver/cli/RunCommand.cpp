@@ -23,19 +23,19 @@ struct RunOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter =
-    R"(The NAME of an input or output may be left out where there is only one. An .npz holds several outputs: all of them where no NAME
-is given, or those that are named for it one by one. A warning says which outputs hold NaN.
+static constexpr const char *kExamples =
+    R"(NAME may be left out if there is one input or output. An .npz takes all outputs
+if no NAME is given, or those that are named for it. A warning names outputs
+that hold NaN.
 
 Examples:
   dlc run model.bin --input x=@x.npy --output y=@y.npy
-  dlc run model.bin --input x=@x.npy --output @all.npz     all outputs in one archive, by their names
-  dlc run model.bin --input @batch.npz --print-top 5       the array 'x' of the archive
-  dlc run model.bin --input x=8x1x28x28xf32=random         shape, dtype, then random or zeros
+  dlc run model.bin --input x=@x.npy --output @all.npz
+  dlc run model.bin --input @batch.npz --print-top 5
+  dlc run model.bin --input x=8x1x28x28xf32=random
   dlc run model.bin --input x=@x.npy --expected-output y=@ref.npy --rtol 1e-4
   dlc run model.bin --input x=@x.npy --device cuda:1
-  dlc run decoder.bin --input token=@tokens.npy --steps --output logits=@logits.npy
-                                                           a run for each token; states live on between them)";
+  dlc run decoder.bin --input token=@tokens.npy --steps --output logits=@l.npy)";
 
 namespace dlc {
 
@@ -186,43 +186,46 @@ static int runModel(const RunOptions &options) {
 void dlc::addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RunOptions>();
   CLI::App *command = app.add_subcommand("run", "Run a compiled model");
-  command->footer(kFooter);
+  setExamples(*command, kExamples);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command
-      ->add_option("--input", options->inputs,
-                   "NAME=@FILE.npy, NAME=@FILE.npz, NAME=8x3x32x32xf32=random, NAME=zeros")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--output", options->outputs,
-                   "NAME=@FILE.npy, NAME=@FILE.npz, or @FILE.npz for all; '@-' is standard "
-                   "output")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--expected-output", options->expected,
-                   "NAME=@FILE.npy to compare with, or @FILE.npz for all; exit 4 if one differs")
-      ->allow_extra_args(false);
-  command->add_option("--atol", options->atol, "Absolute tolerance of the comparison")
-      ->check(checkNotNegative, "NONNEGATIVE")
-      ->capture_default_str();
-  command->add_option("--rtol", options->rtol, "Tolerance relative to the expected value")
-      ->check(checkNotNegative, "NONNEGATIVE")
-      ->capture_default_str();
-  command
-      ->add_option("--print-top", options->top,
-                   "Print the K largest values of each row, with their positions")
-      ->check(checkPositive, "POSITIVE");
-  auto *steps = command->add_flag("--steps", options->steps,
-                                  "The inputs have one dim more, the steps of a stream: run once "
-                                  "for each; so have the outputs. "
-                                  "The model's states are kept from step to step");
-  command
-      ->add_flag("--reset-state", options->resetState,
-                 "States are zero at the begin of each step, too")
+
+  const char *group = "Input and output";
+  setHelp(command->add_option("--input", options->inputs, "An array, or random numbers or zeros")
+              ->allow_extra_args(false),
+          group, "SPEC",
+          R"(NAME=@FILE.npy               the array in the file
+NAME=@FILE.npz               the array NAME in the archive
+NAME=8x3x32x32xf32=random    shape, dtype, then random or zeros
+NAME=zeros                   symbolic dims at their smallest)");
+  setHelp(command->add_option("--output", options->outputs, "Write an output, or all of them")
+              ->allow_extra_args(false),
+          group, "SPEC",
+          R"(NAME=@FILE.npy or NAME=@FILE.npz writes one, @FILE.npz all; '@-' is stdout.)");
+  setHelp(command
+              ->add_option("--expected-output", options->expected,
+                           "Compare; exit with 4 on a difference")
+              ->allow_extra_args(false),
+          group, "SPEC", R"(NAME=@FILE.npy, or @FILE.npz for all outputs.)");
+  setHelp(command->add_option("--atol", options->atol, "Absolute tolerance [1e-5]")
+              ->check(checkNotNegative, "NONNEGATIVE"),
+          group, "X");
+  setHelp(command->add_option("--rtol", options->rtol, "Relative tolerance [1e-4]")
+              ->check(checkNotNegative, "NONNEGATIVE"),
+          group, "X");
+  setHelp(command->add_option("--print-top", options->top, "Print the K largest values of each row")
+              ->check(checkPositive, "POSITIVE"),
+          group, "K");
+  auto *steps = setHelp(
+      command->add_flag("--steps", options->steps, "Run once per index of an extra first dim"),
+      group, "", R"(Inputs and outputs have the extra dim. States are kept from step to step.)");
+  setHelp(command->add_flag("--reset-state", options->resetState, "Reset states before each step"),
+          group, "")
       ->needs(steps);
-  command->add_option("--seed", options->seed,
-                      "Seed of a model that draws random numbers; the default is 0");
+  setHelp(command->add_option("--seed", options->seed, "Seed of the model's random numbers [0]"),
+          group, "N");
   options->device.declare(*command);
-  command->add_flag("--checked", options->device.checked,
-                    "CPU: guard pages round every buffer, filled with NaN; for tests, slow");
+  setHelp(command->add_flag("--checked", options->device.checked,
+                            "CPU: guard pages around buffers; for tests, slow"),
+          "Device", "", R"(Buffers are filled with NaN before each run.)");
   command->callback([&action, options] { action = [options] { return runModel(*options); }; });
 }

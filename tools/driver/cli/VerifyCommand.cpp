@@ -18,21 +18,29 @@ struct VerifyOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter =
-    R"(REFERENCE is 'cpu', the CPU program of the same file; another compiled model; or an .npz (an .npy, where there is one output) of
-the expected outputs by their names, a row for each sample of --data. Each output must be within --max-error; without it the
-largest difference may be this part of the largest magnitude, by the dtype of the output: f64 1e-9, f32 1e-4, f16 5e-3, bf16 4e-2,
-floats of 8 and 4 bits 0.2, and integers must be equal. Where '--precision' f16, bf16 or mixed compiled one of the models, values are stored
-in 16 bits between its layers, and outputs of f32 have the bound of these. Exit code 4 where an output is further off, with the worst place.
-With --layers each kernel has that bound (integers of 8 bits, which are rounded numbers, 0.01). Its reference is then the CPU program
-of the same file, which shows what the device does wrong, or a compiled model, such as one in f32, which shows what precision costs.
+static constexpr const char *kExamples =
+    R"(The reference is 'cpu' (the CPU program of the same file), another compiled
+model, or an .npz (an .npy if there is one output) with the expected outputs by
+name, one row per sample of --data.
+
+Each output must be within --max-error. The default is a share of the largest
+magnitude: f64 1e-9, f32 1e-4, f16 5e-3, bf16 4e-2, 8-bit and 4-bit floats 0.2;
+integers must be equal. If a model was compiled with --precision f16, bf16 or
+mixed, its f32 outputs have the bound of that type.
+
+With --layers each kernel has that bound (8-bit integers, which are rounded,
+0.01). A CPU reference then shows errors of the device, and an f32 model shows
+what precision costs.
 
 Examples:
   dlc verify model.bin --reference cpu --device cuda --data images.npz
   dlc verify model.bin --reference expected.npz --data images.npz
   dlc verify f16.bin --reference f32.bin --data images.npz --max-error 1e-2
-  dlc verify f16.bin --reference f32.bin --data images.npz --metric cosine --max-error 1e-5
-  dlc verify f16.bin --reference f32.bin --data images.npz --layers)";
+  dlc verify f16.bin --reference f32.bin --data images.npz \
+      --metric cosine --max-error 1e-5
+  dlc verify f16.bin --reference f32.bin --data images.npz --layers
+
+Exit codes: as for all commands; 4 if an output is further off than its bound.)";
 
 namespace dlc {
 
@@ -129,18 +137,21 @@ void dlc::addVerifyCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App *command =
       app.add_subcommand("verify", "Check a compiled model against a reference, on data");
-  command->footer(kFooter);
+  setExamples(*command, kExamples);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command
-      ->add_option("--reference", options->reference,
-                   "cpu, another compiled model, or an .npz of the expected outputs")
-      ->required();
+
+  setHelp(
+      command->add_option("--reference", options->reference, "cpu, model.bin or .npz")->required(),
+      "Comparison", "REF",
+      R"(cpu        the CPU program of the same file
+model.bin  another compiled model
+FILE.npz   the expected outputs by name; an .npy if there is one output)");
   options->comparison.declare(*command);
   options->device.declare(*command);
-  command
-      ->add_option("--reference-device", options->deviceOfReference,
-                   "The device of a reference that is a model")
-      ->check(checkDevice)
-      ->capture_default_str();
+  setHelp(command
+              ->add_option("--reference-device", options->deviceOfReference,
+                           "Device of a compiled reference [cpu]")
+              ->check(checkDevice),
+          "Device", "DEVICE");
   command->callback([&action, options] { action = [options] { return verify(*options); }; });
 }

@@ -4,6 +4,7 @@
 #include "tools/driver/measure/Comparison.h"
 
 #include "tools/driver/base/OptionChecks.h"
+#include "tools/driver/base/OptionHelp.h"
 #include "tools/driver/base/Output.h"
 #include "tools/driver/measure/DifferenceReport.h"
 #include "tools/driver/measure/ErrorMetric.h"
@@ -18,31 +19,37 @@ namespace dlc {
 static constexpr int64_t kRandomSamples = 16;
 
 void ComparisonOptions::declare(CLI::App &command) {
-  command.add_option("--data", data,
-                     "An .npz of arrays by the names of the inputs, one row a sample (an .npy, "
-                     "where there is one input); default: random inputs");
-  command.add_option("--labels", labels,
-                     "An .npy of the right class of each sample, or an .npz with the array "
-                     "'labels': adds accuracy, and what has changed");
-  command
-      .add_option("--output", outputs,
-                  "NAME: compare this output alone; may be repeated (default: all)")
-      ->allow_extra_args(false);
-  addChoice(command, "--metric", metric, choicesOf<ErrorMetric>(kErrorMetricNames),
-            "What --max-error bounds: rel (largest difference, as a part of the largest "
-            "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of "
-            "the answers that differ; with --labels, accuracy lost, as a part of 1)")
-      ->default_str(nameOf(metric));
-  command.add_option("--max-error", maxError, "Exit 4 where an output is further off than this")
-      ->check(checkPositive, "POSITIVE");
-  command.add_option("--batch", batch, "Samples in one run, as far as the models' ranges allow it")
-      ->check(checkPositive, "POSITIVE")
-      ->capture_default_str();
-  command.add_flag("--layers", layers,
-                   "Judge each kernel instead of the outputs: the reference's kernel computes the "
-                   "same from what the model's kernel has read, so that an error shows where it is "
-                   "made");
-  command.add_flag("--json", json, "Print all of it as JSON");
+  const char *group = "Comparison";
+  setHelp(command.add_option("--data", data, "Inputs: .npz, one array per input [random]"), group,
+          "FILE",
+          R"(Each array is named after an input and has one row per sample. An .npy will do
+if there is one input.)");
+  setHelp(command.add_option("--labels", labels, "Right class of each sample: .npy or .npz"), group,
+          "FILE",
+          R"(Adds the accuracy of both sides and how many answers changed. An .npz holds the
+array 'labels'.)");
+  setHelp(command.add_option("--output", outputs, "Compare only this output [all]")
+              ->allow_extra_args(false),
+          group, "NAME");
+  setHelp(addChoice(command, "--metric", metric, choicesOf<ErrorMetric>(kErrorMetricNames),
+                    std::string("rel, abs, cosine, top1 [") + nameOf(metric) + "]"),
+          group, "NAME",
+          R"(What --max-error bounds.
+rel     largest difference, divided by the largest magnitude of the output
+abs     largest difference
+cosine  1 - cosine of the angle between the two outputs
+top1    share of answers that differ; with --labels, the accuracy lost)");
+  setHelp(
+      command.add_option("--max-error", maxError, "Exit with 4 if an output exceeds this error")
+          ->check(checkPositive, "POSITIVE"),
+      group, "X");
+  setHelp(command.add_option("--batch", batch, "Samples per run [" + std::to_string(batch) + "]")
+              ->check(checkPositive, "POSITIVE"),
+          group, "N", R"(At most as many as the models' ranges allow.)");
+  setHelp(command.add_flag("--layers", layers, "Compare kernel by kernel"), group, "",
+          R"(The reference's kernel computes its result from what the model's kernel has
+read, so that an error shows where it is made.)");
+  setHelp(command.add_flag("--json", json, "Print JSON"), group, "");
 }
 
 int Comparison::openData(const std::vector<dlc_module *> &modules) {

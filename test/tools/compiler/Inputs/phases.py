@@ -12,7 +12,7 @@ def dlc(*arguments, command=("compile",)):
 
 
 told = dlc(command=("help", "compile"))
-phases = re.search(r"^Phases: (.*)\.$", told, re.M)[1].split()
+phases = re.search(r"^Phases:\n(.*)$", told, re.M)[1].split()
 direct = pathlib.Path("direct.bin").read_bytes()
 for phase in phases[:-1]:
     dlc("digits.dl", "-q", f"--compile-to={phase}", "--locations", "-o", "stopped.mlir")

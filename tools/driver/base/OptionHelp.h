@@ -4,9 +4,10 @@
 // --help prints an option as one line of at most 80 columns, in groups; the option's description is
 // that line. `dlc help COMMAND` prints examples, and `dlc help COMMAND --NAME` the details.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_CLI_OPTIONHELP_H
-#define DLC_TOOLS_DRIVER_CLI_OPTIONHELP_H
+#ifndef DLC_TOOLS_DRIVER_BASE_OPTIONHELP_H
+#define DLC_TOOLS_DRIVER_BASE_OPTIONHELP_H
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,21 @@ namespace dlc {
 CLI::Option *setHelp(CLI::Option *option, const char *group, const char *value,
                      const std::string &details = "");
 
-/// The examples of `dlc help COMMAND`.
+/// Returns `text`, of one line or more, after `name` in a column of `width`.
+std::string entryOf(const std::string &name, const std::string &text, size_t width);
+/// Returns the help of each record from `first` on, after its name.
+template <class Record, size_t count>
+std::string linesOn(const Record (&records)[count], size_t first = 0) {
+  size_t width = 0;
+  for (size_t i = first; i < count; ++i)
+    width = std::max(width, std::string(records[i].name).size() + 1);
+  std::string text;
+  for (size_t i = first; i < count; ++i)
+    text += entryOf(records[i].name, records[i].help, width);
+  return text;
+}
+
+/// The text of `dlc help COMMAND`: what the command does beyond its line in --help, and examples.
 void setExamples(CLI::App &command, const std::string &examples);
 
 /// Lays out the --help of `app` and of its commands.
@@ -34,4 +49,4 @@ std::string helpOn(CLI::App &app, const std::vector<std::string> &words, std::st
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_CLI_OPTIONHELP_H
+#endif // DLC_TOOLS_DRIVER_BASE_OPTIONHELP_H

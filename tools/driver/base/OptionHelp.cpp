@@ -1,7 +1,7 @@
 //===- OptionHelp.cpp - What --help and dlc help say of an option -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/cli/OptionHelp.h"
+#include "tools/driver/base/OptionHelp.h"
 
 #include "frontend/Spelling.h"
 
@@ -44,6 +44,10 @@ public:
     std::string shown = text->second.value.empty() ? "" : " " + text->second.value;
     return isRepeated(*option) ? shown + " *" : shown;
   }
+  std::string make_option_desc(const CLI::Option *option) const override {
+    const bool isNeeded = option->get_required() && !option->get_positional();
+    return option->get_description() + (isNeeded ? " (required)" : "");
+  }
 };
 
 } // namespace
@@ -54,23 +58,40 @@ CLI::Option *setHelp(CLI::Option *option, const char *group, const char *value,
   return option->group(group);
 }
 
+std::string entryOf(const std::string &name, const std::string &text, size_t width) {
+  std::string entry, before = name;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line); before.clear())
+    entry += before + std::string(width - before.size(), ' ') + line + "\n";
+  return entry;
+}
+
 void setExamples(CLI::App &command, const std::string &examples) {
   texts().examples[&command] = examples;
 }
 
 void layOutHelp(CLI::App &app) {
   auto wide = std::make_shared<CLI::Formatter>();
-  wide->column_width(34);
+  wide->column_width(13);
   app.formatter(wide);
   for (CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; })) {
     auto layout = std::make_shared<Layout>();
-    const bool isGrouped = texts().examples.contains(command);
-    layout->column_width(isGrouped ? 27 : 34);
+    layout->column_width(27);
     command->formatter(layout);
+    if (!texts().examples.contains(command))
+      continue;
+    std::string footer =
+        "'dlc help " + command->get_name() + "' shows examples; add --NAME to explain an option.";
+    for (const CLI::Option *option : command->get_options())
+      if (isRepeated(*option)) {
+        footer += "\nOptions with * may be repeated.";
+        break;
+      }
+    command->footer(footer);
   }
 }
 
-/// The text of `dlc help COMMAND --NAME`, wrapped at 80 columns.
+/// The text of `dlc help COMMAND --NAME`.
 static std::string detailsOf(const CLI::Option &option) {
   auto found = texts().options.find(&option);
   std::string head = option.get_name(false, true);
@@ -83,7 +104,7 @@ static std::string detailsOf(const CLI::Option &option) {
   text << head << '\n';
   std::istringstream lines(body);
   for (std::string line; std::getline(lines, line);)
-    text << "  " << line << '\n';
+    text << line << '\n';
   return text.str();
 }
 
