@@ -14,7 +14,8 @@ config.name = "dlc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".dl", ".test"]
 config.excludes = [
-    "Inputs", "unit", "numeric", "conformance", "emulator", "fuzz", "bench", "lint", "package"
+    "Inputs", "unit", "numeric", "conformance", "emulator", "fuzz", "bench", "lint", "package",
+    "suites"
 ]
 config.test_source_root = os.path.join(config.dlc_source, "test")
 config.test_exec_root = os.path.join(config.dlc_build, "test")

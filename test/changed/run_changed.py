@@ -124,11 +124,14 @@ def run_all(selection):
     steps.run("lint", [sys.executable, os.path.join(ROOT, "test", "lint", "run")])
     programs = sorted({program for program, _ in selection.unit})
     tools = ["dlc", "dlc-opt", "dlc-translate", "numeric-reference"]
-    needed = tools if selection.lit or selection.ops else []
+    needed = tools if selection.lit or selection.suites or selection.ops else []
     if needed + programs and not steps.run("build", ["ninja", "-C", BUILD, *needed, *programs]):
         return steps
     if selection.lit:
         run_lit(steps, sorted(selection.lit))
+    if selection.suites:
+        runner = os.path.join(ROOT, "test", "suites", "run_suites.py")
+        steps.run("suites", [sys.executable, runner, *sorted(selection.suites)])
     for program, test in sorted(selection.unit):
         steps.run(
             f"{program} {test}",

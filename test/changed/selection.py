@@ -26,10 +26,11 @@ OP = re.compile(r'^def \w+ : \w+<"(\w+)"', re.M)
 
 @dataclasses.dataclass
 class Selection:
-    """Sets of: folders and files below test/ for lit; (program, filter) of unit tests; ops and files
-    of numeric rows; files of test/aten; whether docs changed."""
+    """Sets of: folders and files below test/ for lit; suites; (program, filter) of unit tests; ops
+    and files of numeric rows; files of test/aten; whether docs changed."""
 
     lit: set = dataclasses.field(default_factory=set)
+    suites: set = dataclasses.field(default_factory=set)
     unit: set = dataclasses.field(default_factory=set)
     ops: set = dataclasses.field(default_factory=set)
     rows: set = dataclasses.field(default_factory=set)
@@ -39,6 +40,8 @@ class Selection:
     def lines(self):
         for path in sorted(self.lit):
             yield f"lit {path}"
+        for path in sorted(self.suites):
+            yield f"suite {path}"
         for program, test in sorted(self.unit):
             yield f"unit {program} {test}"
         for kind in ("ops", "rows", "aten"):
@@ -54,6 +57,26 @@ def nearest_folder(root, path):
     while folder and not os.path.isdir(os.path.join(root, "test", folder)):
         folder = os.path.dirname(folder)
     return folder
+
+
+def suites(root):
+    """The suites of test/suites, as paths below test/."""
+    lines = _text(os.path.join(root, "test", "suites", "suites.txt")).splitlines()
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+
+
+def suites_that_read(root, path):
+    """`path` itself, below test/, if it is a suite; else the suites next to it that import it."""
+    known = suites(root)
+    if path in known:
+        return [path]
+    module = re.compile(rf"\b{re.escape(os.path.splitext(os.path.basename(path))[0])}\b")
+    return [
+        suite
+        for suite in known
+        if os.path.dirname(suite) == os.path.dirname(path)
+        and module.search(_text(os.path.join(root, "test", suite)))
+    ]
 
 
 def unit_test_of(root, path):
@@ -81,6 +104,7 @@ def of_test(root, path, selection):
     elif inner.startswith("aten/") and name.endswith(".py"):
         selection.aten.add(name.removesuffix(".py").removeprefix("run_"))
     elif "/Inputs/" in path:
+        selection.suites.update(suites_that_read(root, inner))
         folder = os.path.join(root, path.split("/Inputs/")[0])
         for test in sorted(os.listdir(folder)):
             if test.endswith(LIT) and name in _text(os.path.join(folder, test)):
@@ -122,7 +146,11 @@ def select(root, changes):
                 selection.rows.add("library/" + name)
             selection.lit.add("frontend")
         elif path.endswith(SOURCES):
-            selection.lit.add(nearest_folder(root, path))
+            folder = nearest_folder(root, path)
+            selection.lit.add(folder)
+            selection.suites.update(
+                s for s in suites(root) if folder and s.startswith(folder + "/")
+            )
             selection.unit.update(filter(None, [unit_test_of(root, path)]))
             if path.endswith(".td") and os.path.exists(os.path.join(root, path)):
                 selection.ops |= touched_ops(_text(os.path.join(root, path)), lines)

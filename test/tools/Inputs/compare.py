@@ -1,17 +1,15 @@
-"""compare.py FOLDER DIGITS.safetensors: what dlc compare and dlc verify say of the trained digits,
-against NumPy.
-
-FOLDER holds f32.bin, f16.bin, bf16.bin, images.npy and labels.npy."""
+"""compare.py FOLDER: what dlc compare and dlc verify say of the trained digits, against NumPy."""
 import json
 import os
 import re
 import sys
 
 import numpy as np
-from weight_cases import Suite, dlc, safetensors
+from weight_cases import DIGITS, Suite, dlc, make_digits, safetensors
 
-weights = os.path.abspath(sys.argv[2])
+weights = os.path.join(DIGITS, "digits.safetensors")
 suite = Suite(sys.argv[1])
+make_digits("f32", "f16", "bf16")
 expect = suite.expect
 images, labels = np.load("images.npy"), np.load("labels.npy")
 np.savez("images.npz", x=images)

@@ -1,14 +1,13 @@
 """compare_refusals.py FOLDER: data, labels, models and references that do not go together, batches
-of fixed sizes, states, NaN.
-
-FOLDER holds f32.bin of the digits and their images.npy."""
+of fixed sizes, states, NaN."""
 import json
 import sys
 
 import numpy as np
-from weight_cases import Suite, dlc
+from weight_cases import Suite, dlc, make_digits
 
 suite = Suite(sys.argv[1])
+make_digits("f32")
 expect = suite.expect
 images = np.load("images.npy")[:10]
 np.savez("ten.npz", x=images)

@@ -49,6 +49,20 @@ def dlc(*arguments):
     return subprocess.run(["dlc", *arguments], capture_output=True, text=True, errors="replace")
 
 
+DIGITS = os.path.join(ROOT, "examples", "digits")
+
+
+def make_digits(*types):
+    """Makes TYPE.bin of the trained digits for each of `types`, images.npy and labels.npy, in the
+    current folder."""
+    subprocess.run([sys.executable, os.path.join(DIGITS, "images.py"), "."], check=True)
+    for name in types:
+        run = dlc("compile", os.path.join(DIGITS, "digits.dl"), "-q", "--precision", name, "-o",
+                  name + ".bin")
+        if run.returncode:
+            sys.exit(f"FAILED {name}.bin: {run.stderr}")
+
+
 class Suite:
     """Counts cases; `finish` ends the process, and says what failed."""
 
