@@ -10,7 +10,9 @@ cuda-random, cuda-tf32-order...: the emulator with its checker, under each of it
 --voice all of them run; one that the build does not have is counted as left out. --one-in takes one
 in N rows and dtypes (cases.py); the rest is counted as left out. Without any of these the voices
 cuda and cpu-avx2 take one in three rows and dtypes, reference one in two, and each schedule of cuda
-runs some rows of each dtype, chosen for them or not (run_plans.py). The last lines are "N left out (reason)" and "N passed, N failed"."""
+runs some rows of each dtype, chosen for them or not (run_plans.py). Lines that begin with "coverage:"
+say how much of all that there is has run. The last lines are "N left out (reason)" and "N passed, N
+failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -97,9 +99,12 @@ def main():
             not_its_turn += 1
     passed = failed = shown = 0
     left_out = []
+    known, ran = set(), set()  # (op, dtype, voice)
     voices = {**VOICES, **CHECKED}
     for name in options.voice or (CHECKED if options.checked else VOICES):
         can_take = getattr(voices[name], "takes", lambda case: True)
+        known |= {(row.op, dtype, name) for row in rows for dtype in row.dtypes
+                  if can_take(Case(row, dtype))}
         own_turns = 1 if isWhole else vars(voices[name]).get("turns", 1)
         taken = {
             key: [
@@ -123,6 +128,7 @@ def main():
             answers = pool.map(lambda chunk: results_of(voice, chunk[1], chunk[0]), chunks)
             for (sizes, cases), answer in zip(chunks, answers):
                 for case, results in answer.items():
+                    ran.add((case.row.op, case.dtype, name))
                     problems = judge(voice, case, sizes, results)
                     wrong += len(problems)
                     shown += bool(problems)
@@ -134,6 +140,9 @@ def main():
         passed += total - wrong
         failed += wrong
         print(f"{name}: {total} cases, {wrong} wrong, {time.time() - start:.1f} s")
+    ops, dtypes, heard = (len(set(column)) for column in zip(*known)) if known else (0, 0, 0)
+    print(f"coverage: {len(ran)} of {len(known)} triples of op, dtype and voice "
+          f"({ops} ops, {dtypes} dtypes, {heard} voices)")
     if not isWhole and not options.checked:
         from run_plans import cover  # it takes its rows as this program does
         ran, wrong, left = cover(enough=1)

@@ -142,6 +142,8 @@ class Coverage:
             counts = (f"{dtype}:{self.ran[target, plan, dtype]}" for dtype in dtypes
                       if (target, plan, dtype) in self.available)
             print(f"{target:6}{plan:24}" + " ".join(counts))
+        ran = sum(self.ran[one] > 0 for one in self.available)
+        print(f"coverage: {ran} of {len(self.available)} pairs of schedule and dtype")
         left = [
             f"{self.left} left out (rows by schedules that had run their dtype: test/numeric/run_plans.py --all runs all)"
         ]

@@ -35,7 +35,7 @@ SCHEDULE_PARTS = 3
 class Tally:
     def __init__(self):
         self.cases = Cases()
-        self.missing = 0
+        self.missing = self.checked = 0
 
     def check_parts(self, name, files, begin, *flags):
         """The same for all parts from `begin` on, each with its counts as soon as it is done."""
@@ -57,6 +57,7 @@ class Tally:
         total, failures, left_out = map(int, counts.groups())
         self.cases.passed += total - failures - left_out
         self.cases.failed += failures
+        self.checked += total - left_out
         if run.returncode == LEFT_OUT:
             self.missing += left_out
             return 0
@@ -88,7 +89,7 @@ def ahead_of_time(folder):
 
 def schedules(tally, turn):
     """Every kind of kernel in every dtype: what the tests of the schedules print, or a part of it.
-    Returns how many are left out."""
+    Returns how many are left out and how many kinds there are."""
     folder = os.path.join(OUT, "schedules")
     os.makedirs(folder)
     program = os.path.join(BUILD, "bin", "unit", "unit-codegen-cuda")
@@ -103,7 +104,7 @@ def schedules(tally, turn):
         arguments += [
             "--kind", kind, *(os.path.join(texts, name) for name in sorted(os.listdir(texts)))
         ]
-    return tally.check("schedules", arguments, "--quiet", *turn)
+    return tally.check("schedules", arguments, "--quiet", *turn), len(os.listdir(folder))
 
 
 def main():
@@ -122,14 +123,15 @@ def main():
     for problem in problems:
         with tally.cases.case("compile"):
             raise Failure(problem)
-    name, skipped = "networks and numeric rows", 0
+    name, skipped, kinds, later = "networks and numeric rows", 0, 0, 0
     if options.all:
         tally.check_parts(name, paths, options.begin, "--quiet")
     else:
         skipped = tally.check(name, paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"),
                               "--turn", f"{SEED}/{PARTS}")
     if not tally.missing:
-        later = schedules(tally, [] if options.all else ["--turn", f"{SEED}/{SCHEDULE_PARTS}"])
+        later, kinds = schedules(
+            tally, [] if options.all else ["--turn", f"{SEED}/{SCHEDULE_PARTS}"])
         if later:
             tally.cases.leave_out(
                 later,
@@ -146,6 +148,9 @@ def main():
     if tally.missing:
         tally.cases.leave_out(tally.missing,
                               "NVRTC is not installed; DLC_REAL_NVRTC names its library")
+    known = tally.checked + skipped + later + tally.missing
+    print(f"coverage: {tally.checked} of {known} pairs of kernel text and architecture, "
+          f"{kinds} kinds of kernel in every dtype")
     return tally.cases.finish()
 
 
