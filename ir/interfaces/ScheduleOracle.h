@@ -36,9 +36,9 @@ public:
     double rows, terms;
     bool areTogether;
   };
-  /// Why a kernel with several reductions of such rows would leave much of the machine idle that the
-  /// module around `op` is for, since each row is the work of one thread, warp or block; nullopt
-  /// where it would not.
+  /// Why a kernel with several reductions of such rows would leave much of the machine idle that
+  /// the module around `op` is for, since each row is the work of one thread, warp or block;
+  /// nullopt where it would not.
   virtual std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
                                                       const RowShape &shape) const = 0;
   /// Bytes at whose multiples a part of a buffer, and each row of the buffer, have to begin if a

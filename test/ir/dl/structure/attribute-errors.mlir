@@ -54,3 +54,17 @@ module attributes {dl.symbols = "N"} {
 // expected-error @+1 {{'dl.symbol' is no attribute of a module; expected one of dl.symbols, dl.needs, dl.cache, dl.fitted_by, dl.gpu}}
 module attributes {dl.symbol = []} {
 }
+
+// -----
+
+// expected-error @+1 {{'dl.cache' has a dictionary, got 8 : i64}}
+module attributes {dl.cache = 8 : i64} {
+}
+
+// -----
+
+func.func @kept(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dl.kept_on' has a dictionary, got "cpu"}}
+  %y = dl.exp %x {dl.kept_on = "cpu"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
