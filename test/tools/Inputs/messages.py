@@ -335,9 +335,9 @@ expect(
         "  %5  f32[40,3]  576 bytes  persistent", "  %6  f32[N,40]  N*160 bytes  commands 1 to 2",
         "  %7  f32[N,2]  N*8 bytes  commands 2 to 2", "  %8  f32[2,40]  2560 bytes  persistent", "",
         "commands (at load: init)", "  init  linear_pack %0 %5; map, ...",
-        "  0  linear %arg0 %5 %1 %4; panels, ..., not reduce ...",
+        "  0  linear %arg0 %5 %1 %4; panels group=4 rows=48, ..., not reduce ...",
         "  1  softmax %4 %6; reduce, ...", "  init  linear_0_pack %2 %8; map, ...",
-        "  2  linear_0 %6 %8 %3 %7; panels, ..., not reduce ...", ""
+        "  2  linear_0 %6 %8 %3 %7; panels group=4 rows=48, ..., not reduce ...", ""
     ])
 expect("the way back", read("why it's so/repro.sh").splitlines(), [
     "#!/bin/sh", "# Compiles once more what this folder shows.",
@@ -356,13 +356,13 @@ expect("inspect", text.splitlines(), [
     "    'linear_pack'                    map           0 + 1   net.dl:7:19",
     "      plan: map, ... us modelled",
     "    'linear'                         contraction   1 + 0   net.dl:7:19",
-    "      plan: panels, ... us modelled; not reduce ... us",
+    "      plan: panels (group=4 rows=48), ... us modelled; not reduce ... us",
     "    'softmax'                        reduce        1 + 0   net.dl:7:11",
     "      plan: reduce, ... us modelled",
     "    'linear_0_pack'                  map           0 + 1   net.dl:7:9",
     "      plan: map, ... us modelled",
     "    'linear_0'                       contraction   1 + 0   net.dl:7:9",
-    "      plan: panels, ... us modelled; not reduce ... us"
+    "      plan: panels (group=4 rows=48), ... us modelled; not reduce ... us"
 ])
 says("no CUDA program", 2,
      ["error: the package has no CUDA program; compile with --target cuda or cpu,cuda"], "inspect",
