@@ -5,6 +5,9 @@
 // compared with the C library in the next wider format. Every DLC_MATH_STRIDE-th (default 1021st)
 // of the 2^32 single-precision numbers is tried; 1 tries all of them (tools/scripts/math-ulp).
 //===------------------------------------------------------------------------------------------===//
+// Assertions in LLVM's headers of ORC name members that a build with NDEBUG lacks.
+#define DLC_NO_ASSERTIONS
+
 #include "ir/scalar/MathExpansion.h"
 
 #include "mlir/Conversion/Passes.h"

@@ -104,6 +104,9 @@ constexpr Row<dl::NotFused> kNotFused[] = {
      "let the upper layer alone read the product"},
     {dl::NotFused::layer_end, "it needs more of the layer below than y, after the last step",
      "start the upper layer from a state that does not wait for the layer below"},
+    {dl::NotFused::slower_waves,
+     "its steps take less time after those of the layer below than in waves with them",
+     "run fewer rows at once"},
     {dl::NotFused::other_rows,
      "one kernel reduces the rows of one tensor, and these are rows of others or wait for all of "
      "them",
@@ -112,14 +115,11 @@ constexpr Row<dl::NotFused> kNotFused[] = {
      "there are few rows, and long ones: a kernel of one reduction has several blocks for each of "
      "them",
      "reduce more rows at once"},
+    {dl::NotFused::slower_rows, "one kernel would compute it again for each reduction of the row",
+     "nothing: one kernel would take longer"},
     {dl::NotFused::short_rows,
      "its rows are shorter than a vector or a warp, which each of them would have in one kernel",
      "nothing: one kernel would take longer"},
-    {dl::NotFused::slower_rows, "one kernel would compute it again for each reduction of the row",
-     "nothing: one kernel would take longer"},
-    {dl::NotFused::slower_waves,
-     "its steps take less time after those of the layer below than in waves with them",
-     "run fewer rows at once"},
 };
 
 constexpr Row<dl::Converted> kConverted[] = {
