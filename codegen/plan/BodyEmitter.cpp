@@ -374,8 +374,19 @@ Value BodyEmitter::valueAt(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr
   if (const Value *value = emitted.find(tensor, indices))
     return *value;
   Value value = valueOfMap(builder, op, indices);
+  if (isReadAsStored(tensor)) {
+    Type element = typeOf(tensor).getElementType();
+    value =
+        fromStorage(builder, op.getLoc(), toStorage(builder, op.getLoc(), value, element), element);
+  }
   emitted.insert(tensor, indices, value);
   return value;
+}
+
+bool BodyEmitter::isReadAsStored(Value tensor) const {
+  auto element = dyn_cast<FloatType>(typeOf(tensor).getElementType());
+  return element && element.getWidth() < 32 && tensor != result &&
+         llvm::is_contained(results, tensor);
 }
 
 LoopNest BodyEmitter::nestOf(LoopNestOpInterface op) const {

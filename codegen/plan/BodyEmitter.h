@@ -248,6 +248,9 @@ private:
   /// emit, as a part of a call.
   mlir::Value valueAt(mlir::OpBuilder &builder, mlir::Value tensor,
                       llvm::ArrayRef<mlir::AffineExpr> indices);
+  /// The value is one of the kernel's results and another one is made of it: of what is stored, as
+  /// in a kernel of its own.
+  bool isReadAsStored(mlir::Value tensor) const;
   mlir::Value valueOfMap(mlir::OpBuilder &builder, LoopNestOpInterface op,
                          llvm::ArrayRef<mlir::AffineExpr> indices);
   void bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,

@@ -128,11 +128,11 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     its result.
 
     Where groups are joined, no path may lead from one of the two to the other through a third
-    kernel, and values between the two are rounded to their dtype no more. Fusions come in an
-    order in which what each reads is above it, as close to that of the ops as possible. Each says
-    why what it reads of others is not computed by itself (`edges`). What remains outside fusions
-    is dl.weight, those dl.reshape that are views and those dl.cat that are in place. Examples:
-    test/passes/fuse/form-fusions.mlir and the files beside it.
+    kernel. Values between the two are rounded to their dtype no more, but for maps that are stored,
+    too. Fusions come in an order in which what each reads is above it, as close to that of the ops
+    as possible. Each says why what it reads of others is not computed by itself (`edges`). What
+    remains outside fusions is dl.weight, those dl.reshape that are views and those dl.cat that are
+    in place. Examples: test/passes/fuse/form-fusions.mlir and the files beside it.
   }];
   let options = [Option<"separate", "separate", "bool", "false",
                         "Give each op a fusion of its own, to compare with">];

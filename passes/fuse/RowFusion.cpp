@@ -34,20 +34,30 @@ private:
     Work work = {};
   };
 
-  bool isCandidate(const PlannedFusion &group) const;
+  /// What is asked of an op again and again.
+  struct OpFacts {
+    bool isPlain = false; ///< a map or a reduction of rows that reads plain elements
+    size_t stages = 0;
+    SmallVector<Value, 2> terms, reads; ///< read in each stage, and when the result is formed
+    double forming = 0, operations = 0; ///< arithmetic of the results, and of all
+  };
+
+  bool isCandidate(const PlannedFusion &group);
+  const OpFacts &factsOf(Operation *op);
   SmallVector<PlannedFusion *> partnersOf(PlannedFusion &group) const;
-  Pair pairOf(PlannedFusion &earlier, PlannedFusion &later) const;
-  std::optional<dl::NotFused> whyNotJoin(const Pair &pair) const;
+  Pair pairOf(PlannedFusion &earlier, PlannedFusion &later);
+  std::optional<dl::NotFused> whyNotJoin(const Pair &pair);
   ScheduleOracle::RowShape shapeOf(const RowKernel &kernel, ValueRange results) const;
   void explain(const Pair &pair, dl::NotFused why);
-  Work workOf(ArrayRef<Operation *> ops, ValueRange results) const;
-  double microseconds(const PlannedFusion &group) const;
+  Work workOf(ArrayRef<Operation *> ops, ValueRange results);
+  double microseconds(const PlannedFusion &group);
   double usual(dl::Dim dim) const;
 
   FusionPlan &plan;
   FusionEdges &edges;
   const ScheduleOracle &oracle;
   ArrayRef<dl::Range> symbols;
+  llvm::DenseMap<Operation *, std::unique_ptr<OpFacts>> facts;
 };
 
 } // namespace
@@ -63,19 +73,36 @@ double RowFusion::usual(dl::Dim dim) const {
   return double(usualOrMiddle(dim, symbols).value_or(kUnknown));
 }
 
-/// Maps and reductions of rows that read plain elements and run with each call.
-bool RowFusion::isCandidate(const PlannedFusion &group) const {
+const RowFusion::OpFacts &RowFusion::factsOf(Operation *op) {
+  std::unique_ptr<OpFacts> &known = facts[op];
+  if (known)
+    return *known;
+  known = std::make_unique<OpFacts>();
+  OpFacts &own = *known;
+  auto loops = dyn_cast<LoopNestOpInterface>(op);
+  if (!loops || op->hasAttr("dl.no_fuse") || isa<dl::CatOp>(op))
+    return own;
+  LoopNest nest = loops.getLoopNest();
   auto isPlain = [](const Access &access) { return !access.checked && !access.isComputed(); };
+  own.isPlain = llvm::all_of(nest.terms, isPlain) && llvm::all_of(nest.results, isPlain) &&
+                nest.indexDims.none() && (nest.isMap() || rowsOf(loops));
+  if (!own.isPlain)
+    return own;
+  own.stages = nest.stages.size();
+  for (const Access &access : nest.terms)
+    own.terms.push_back(op->getOperand(access.operand));
+  for (const Access &access : nest.results)
+    own.reads.push_back(op->getOperand(access.operand));
+  own.forming = double(resultCost(loops)) * usual(dl::product(nest.parallel, op->getContext()));
+  own.operations = usual(flopsOf(loops));
+  return own;
+}
+
+/// Maps and reductions of rows that read plain elements and run with each call.
+bool RowFusion::isCandidate(const PlannedFusion &group) {
   return group.isKernel && !group.ops.empty() && !group.isAlone && !group.weightOnly &&
          !group.unpacks && !group.updated && !group.inPlace && !plan.writesPart(group) &&
-         llvm::all_of(group.ops, [&](Operation *op) {
-           auto loops = dyn_cast<LoopNestOpInterface>(op);
-           if (!loops || op->hasAttr("dl.no_fuse") || isa<dl::CatOp>(op))
-             return false;
-           LoopNest nest = loops.getLoopNest();
-           return llvm::all_of(nest.terms, isPlain) && llvm::all_of(nest.results, isPlain) &&
-                  nest.indexDims.none() && (nest.isMap() || rowsOf(loops));
-         });
+         llvm::all_of(group.ops, [&](Operation *op) { return factsOf(op).isPlain; });
 }
 
 /// The groups before `group` that it reads, and those that read the same elements as it does.
@@ -97,7 +124,7 @@ SmallVector<PlannedFusion *> RowFusion::partnersOf(PlannedFusion &group) const {
   return partners.takeVector();
 }
 
-RowFusion::Pair RowFusion::pairOf(PlannedFusion &earlier, PlannedFusion &later) const {
+RowFusion::Pair RowFusion::pairOf(PlannedFusion &earlier, PlannedFusion &later) {
   Pair pair = {earlier, later, earlier.ops, {later.results.front()}};
   pair.ops.append(later.ops);
   for (PlannedFusion *group : {&later, &earlier})
@@ -110,7 +137,7 @@ RowFusion::Pair RowFusion::pairOf(PlannedFusion &earlier, PlannedFusion &later) 
 
 /// What a kernel of `ops` that stores `results` takes. Each stage computes what its terms are made
 /// of, and the results are computed once more.
-RowFusion::Work RowFusion::workOf(ArrayRef<Operation *> ops, ValueRange results) const {
+RowFusion::Work RowFusion::workOf(ArrayRef<Operation *> ops, ValueRange results) {
   llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
   llvm::SmallDenseSet<Value> inputs;
   Work work;
@@ -120,38 +147,31 @@ RowFusion::Work RowFusion::workOf(ArrayRef<Operation *> ops, ValueRange results)
         work.bytes += usual(storedBytes(typeOf(operand)));
   for (Value result : results)
     work.bytes += usual(storedBytes(typeOf(result)));
-  auto add = [&](SmallVector<Value> open) {
+  auto add = [&](SmallVector<Value, 2> open) {
     llvm::SmallPtrSet<Operation *, 16> seen;
     while (!open.empty()) {
       Operation *op = open.pop_back_val().getDefiningOp();
       if (!op || !inside.contains(op) || !seen.insert(op).second)
         continue;
-      auto loops = cast<LoopNestOpInterface>(op);
-      LoopNest nest = loops.getLoopNest();
+      const OpFacts &own = factsOf(op);
       ++work.bodies;
-      work.operations +=
-          double(resultCost(loops)) * usual(dl::product(nest.parallel, op->getContext()));
-      for (const Access &access : nest.results)
-        open.push_back(op->getOperand(access.operand));
+      work.operations += own.forming;
+      llvm::append_range(open, own.reads);
     }
   };
   for (Operation *op : ops) {
-    auto loops = cast<LoopNestOpInterface>(op);
-    LoopNest nest = loops.getLoopNest();
-    SmallVector<Value> terms;
-    for (const Access &access : nest.terms)
-      terms.push_back(op->getOperand(access.operand));
-    for (size_t stage = 0; stage < nest.stages.size(); ++stage)
-      add(terms);
-    work.bodies += nest.stages.size();
-    if (!nest.isMap())
-      work.operations += usual(flopsOf(loops));
+    const OpFacts &own = factsOf(op);
+    for (size_t stage = 0; stage < own.stages; ++stage)
+      add(own.terms);
+    work.bodies += own.stages;
+    if (own.stages > 0)
+      work.operations += own.operations;
   }
-  add(SmallVector<Value>(results));
+  add(SmallVector<Value, 2>(results));
   return work;
 }
 
-double RowFusion::microseconds(const PlannedFusion &group) const {
+double RowFusion::microseconds(const PlannedFusion &group) {
   Work work = workOf(group.ops, group.results);
   return oracle.microsecondsToCompute(group.ops.front(), work.bytes, work.operations);
 }
@@ -169,12 +189,12 @@ ScheduleOracle::RowShape RowFusion::shapeOf(const RowKernel &kernel, ValueRange 
 }
 
 /// Why one kernel does not compute both; nullopt where it does, and in less time by estimate.
-std::optional<dl::NotFused> RowFusion::whyNotJoin(const Pair &pair) const {
+std::optional<dl::NotFused> RowFusion::whyNotJoin(const Pair &pair) {
+  if (auto tooLarge = whyTooLargeTogether(pair.earlier, pair.later, pair.work.bodies))
+    return tooLarge;
   std::optional<RowKernel> kernel = findRowKernel(pair.ops, pair.results);
   if (!kernel)
     return dl::NotFused::other_rows;
-  if (auto tooLarge = whyTooLargeTogether(pair.earlier, pair.later, pair.work.bodies))
-    return tooLarge;
   if (auto idle = oracle.whyNotWholeRows(pair.ops.front(), shapeOf(*kernel, pair.results)))
     return idle;
   double together =
