@@ -42,7 +42,8 @@ struct PipelineOptions {
   bool perTensorWeights = false;     // of int8, dynamic and fp8
   // The driver has counted the zeros of weights.
   SparsityScheme sparse = SparsityScheme::none;
-  // What convert-signature makes of inputs and outputs: f32, f16 or bf16; nullopt: they stay.
+  // The type that convert-signature gives inputs and outputs: f32, f16 or bf16. Without a value
+  // they keep theirs.
   std::optional<Precision> io;
   int gpu = 0; // the architecture of the only GPU that the file is for, 90 for sm_90; 0: any
 };

@@ -49,9 +49,9 @@ public:
 
   dlx::KernelOp getKernel() const { return kernel; }
   /// The op with stages, null for a map kernel, and its loops (of the result where there is none).
-  /// Of several reductions of the same rows (ir/analysis/RowKernel.h) the last, and the loops of
-  /// all of them. Of a pooled product (ir/analysis/PooledProduct.h) the product, whose parallel
-  /// loops are then those of the pool and its window.
+  /// A kernel of rows (ir/analysis/RowKernel.h) has several such ops: getRoot() is the last one,
+  /// and getNest() has the loops of all. The root of a pooled product (ir/analysis/PooledProduct.h)
+  /// is the product, and its parallel loops are those of the pool and its window.
   LoopNestOpInterface getRoot() const { return root; }
   const LoopNest &getNest() const { return nest; }
   /// The pool of a pooled product, and the elements of its window; null and 1 for all other

@@ -77,7 +77,8 @@ private:
   llvm::SmallVector<mlir::Value> loops;
   llvm::SmallVector<unsigned> computed; // positions among the loop variables
   llvm::DenseMap<unsigned, mlir::Value> symbols;
-  /// What simplify() made of an expression over so many loop variables; shared with copies.
+  /// The results of simplify(), by the expression and the number of loop variables. Copies of
+  /// this object share them.
   using Simplified = llvm::DenseMap<std::pair<mlir::AffineExpr, unsigned>, mlir::AffineExpr>;
   std::shared_ptr<Simplified> simplified = std::make_shared<Simplified>();
 };

@@ -447,8 +447,8 @@ public:
     Item generator;
     int64_t number;
   };
-  /// What the node draws from: by its attribute `seed`, or else from the state `generator`.
-  /// Nothing, reported, after an error.
+  /// Returns the generator of the node's next draw: that of its attribute `seed`, or else the state
+  /// `generator`. Returns nothing after an error, which is reported.
   std::optional<Draw> nextDraw();
   /// 32 random bits for each element: u32[dims]. Each `word` of a draw has its own.
   Item randomBits(const Draw &draw, llvm::ArrayRef<mlir::AffineExpr> dims, int64_t word);

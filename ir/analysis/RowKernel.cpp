@@ -163,7 +163,7 @@ bool RowWalk::stays(LoopNestOpInterface op, ArrayRef<Access> accesses, ArrayRef<
     Value operand = op->getOperand(access.operand);
     if (!isReduced(operand))
       continue;
-    // Behind a test or at a place that is read, the value of the row is not at hand.
+    // A bounds test or an index that the data say may lead to another row.
     if (access.checked || access.isComputed())
       return false;
     SmallVector<AffineExpr> indices;

@@ -19,14 +19,14 @@ namespace dlc {
 /// In the order of kQuantizationSchemes.
 enum class QuantizationScheme { none, int8, dynamic, fp8, w8, w4 };
 
-/// What a scheme changes; each has a pass of its own.
+/// The part of a model that a scheme changes. Each has its own pass.
 enum class QuantizedPart {
   nothing,
   products, // quantize-products: products with weights run in 8 bits
   weights,  // quantize-weights: weights are stored in few bits and dequantized where they are used
 };
 
-/// What a scheme reads of the data of --calib.
+/// How a scheme uses the data of --calib.
 enum class CalibrationUse {
   needed,       // the ranges of activations
   forRounding,  // weights are rounded to the nearest without data

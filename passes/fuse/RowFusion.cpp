@@ -34,7 +34,7 @@ private:
     Work work = {};
   };
 
-  /// What is asked of an op again and again.
+  /// Facts about an op, kept because each pair of groups asks for them.
   struct OpFacts {
     bool isPlain = false; ///< a map or a reduction of rows that reads plain elements
     size_t stages = 0;
@@ -135,8 +135,8 @@ RowFusion::Pair RowFusion::pairOf(PlannedFusion &earlier, PlannedFusion &later) 
   return pair;
 }
 
-/// What a kernel of `ops` that stores `results` takes. Each stage computes what its terms are made
-/// of, and the results are computed once more.
+/// Returns the work of a kernel of `ops` that stores `results`. Each stage computes the maps that
+/// its terms read, and the results compute theirs again.
 RowFusion::Work RowFusion::workOf(ArrayRef<Operation *> ops, ValueRange results) {
   llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
   llvm::SmallDenseSet<Value> inputs;

@@ -12,7 +12,7 @@
 
 namespace dlc {
 
-/// What an f32 model runs in, in the order of kPrecisionNames.
+/// The type in which an f32 model runs, in the order of kPrecisionNames.
 enum class Precision { f32, tf32, f16, bf16, mixed, mixedBf16 };
 inline constexpr const char *kPrecisionNames[] = {"f32",  "tf32",  "f16",
                                                   "bf16", "mixed", "mixed-bf16"};

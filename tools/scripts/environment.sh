@@ -55,9 +55,8 @@ prebuilt_libraries() {
 # configure_sanitized DIR [LIBRARIES]: the build of the kinds sanitizers, sanitized-bad-inputs and
 # fuzz, the libraries as the Release build has them. NDEBUG as in the LLVM packages: without it
 # their headers lay out pass statistics in another way than their libraries; assertions run all the
-# same, by an assert.h of ours. Not optimised: the
-# build takes half of the time that it takes with -O1, about 700 s of a processor less, and the
-# tests 230 s more.
+# same, by an assert.h of ours. Not optimised: the build takes half of the time that it takes with
+# -O1, about 700 s of a processor less, and the tests 230 s more.
 configure_sanitized() {
   local flags="-O0 -gline-tables-only -DNDEBUG -I$ROOT/tools/cmake/assertions"
   configure "$1" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="$flags" \

@@ -183,7 +183,7 @@ Item Importer::joined(NodeImport &node, Sequence &sequence, int64_t axis, bool i
   auto at = node.axis(axis, isNew ? rank + 1 : rank);
   if (!at)
     return poison();
-  // A row of zeros stands for those of no elements.
+  // A sequence without elements has a row of zeros.
   Item zeros = node.full(item(int64_t(0)), RankedTensorType::get({1, rank}, builder.getI64Type()));
   Item rows = node.call("cat", {{Item::List{shapes, zeros}, {}}, item(int64_t(0))});
   Item first = node.call("select", {rows, item(int64_t(0)), item(int64_t(0))});

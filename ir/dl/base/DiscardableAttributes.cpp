@@ -1,8 +1,8 @@
 //===- DiscardableAttributes.cpp - Attributes of dl on ops, arguments and results ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that a phase notes for a later one and that is no part of an op. A name that is not in
-// the table is refused, so that a misspelt one is no note that nobody reads.
+// A phase leaves notes for later phases in these attributes, which no op's record has. The table
+// lists all of them. The verifier refuses any other name, since no phase would read it.
 //===------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 

@@ -5,6 +5,8 @@
 
 #include <cassert>
 
+// The kind `sanitizers` runs this test. The Release build defines NDEBUG as LLVM's packages do, so
+// there is nothing to test in it.
 TEST(Assertions, runInTheSanitizedBuild) {
 #ifdef DLC_ASSERTIONS
   EXPECT_DEATH(assert(testing::UnitTest::GetInstance() == nullptr && "it runs"), "it runs");

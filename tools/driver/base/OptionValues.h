@@ -24,9 +24,9 @@ inline constexpr const char *nameOf(RangeMethod method) {
   return kRangeMethodNames[static_cast<size_t>(method)];
 }
 
-/// What --max-error bounds. `rel`: the largest difference as a part of the largest magnitude;
-/// `abs`: the largest difference; `cosine`: 1 - cosine; `top1`: the part of the answers that
-/// differ, or of accuracy that is lost if there are labels.
+/// The error that --max-error bounds. `rel`: the largest difference as a part of the largest
+/// magnitude; `abs`: the largest difference; `cosine`: 1 - cosine; `top1`: the part of the answers
+/// that differ, or of accuracy that is lost if there are labels.
 enum class ErrorMetric { rel, abs, cosine, top1 };
 inline constexpr const char *kErrorMetricNames[] = {"rel", "abs", "cosine", "top1"};
 inline constexpr const char *nameOf(ErrorMetric metric) {

@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 namespace dlc {
 namespace {
 
-/// What the driver does for a scheme of --sparse.
+/// The part of a --sparse scheme that the driver does.
 struct StorageWay {
   SparsityScheme scheme;
   int (*count)(ModuleOp module, int64_t &found); ///< before the pass: writes counts to the weights

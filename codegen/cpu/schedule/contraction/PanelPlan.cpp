@@ -21,7 +21,7 @@ static constexpr int64_t kManyChunks = 32;
 /// The same where panels are put together in scratch memory for each chunk, since few steps fill
 /// the bytes of a lane.
 static constexpr int64_t kMostShortRows = 256;
-/// Of a chunk whose rows are a symbol, however few of them are usual.
+/// The fewest rows of a chunk if the number of rows is a symbol, whatever its usual value.
 static constexpr int64_t kLeastSymbolicRows = 8;
 /// The most rows that divide `count`, in whole blocks of 8 if there are any; kChunkRows where none
 /// do.
