@@ -3,6 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/plan/AttentionLimits.h"
 
+#include "ir/kernel/Sides.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -20,29 +22,24 @@ static bool isHeadWidth(AffineExpr width) {
 std::optional<AttentionDims> dimsOfAttention(const dl::AttentionParts &parts, bool isCausal) {
   LoopNestOpInterface scoresOp = parts.scoresOp, sumOp = parts.sumOp;
   LoopNest product = scoresOp.getLoopNest(), sum = sumOp.getLoopNest();
-  AffineMap weights = sum.terms[parts.weightsTerm].map, key = product.terms[parts.keyTerm].map;
-  unsigned rank = weights.getNumResults();
+  Sides sides = findSides(parts);
+  ArrayRef<AffineExpr> weights = sum.terms[parts.weightsTerm].map.getResults();
   std::optional<unsigned> row, column;
   auto isLonger = [&](unsigned dim) {
     auto own = dl::asConstant(sum.parallel[dim]),
          longest = row ? dl::asConstant(sum.parallel[*row]) : 0;
     return longest && (!own || *own >= *longest);
   };
-  for (unsigned dim = 0; dim < sum.parallel.size(); ++dim) {
-    bool isOfValue = sum.terms[parts.valueTerm].map.isFunctionOfDim(dim);
-    if (isOfValue && !weights.isFunctionOfDim(dim)) {
-      if (column && dl::asConstant(sum.parallel[*column]) != 1 &&
-          dl::asConstant(sum.parallel[dim]) != 1)
-        return std::nullopt;
-      if (!column || dl::asConstant(sum.parallel[dim]) != 1)
-        column = dim;
-      continue;
-    }
-    for (auto [position, expr] : llvm::enumerate(weights.getResults()))
-      if (!isOfValue && expr.isFunctionOfDim(dim) && !key.isFunctionOfDim(position) &&
-          (isCausal ? position + 2 == rank : isLonger(dim)))
-        row = dim;
+  for (unsigned dim : sides.columns.set_bits()) {
+    if (column && dl::asConstant(sum.parallel[*column]) != 1 &&
+        dl::asConstant(sum.parallel[dim]) != 1)
+      return std::nullopt;
+    if (!column || dl::asConstant(sum.parallel[dim]) != 1)
+      column = dim;
   }
+  for (unsigned dim : sides.rows.set_bits())
+    if (isCausal ? weights[weights.size() - 2].isFunctionOfDim(dim) : isLonger(dim))
+      row = dim;
   if (!row || !column || product.reduction.size() != 1)
     return std::nullopt;
   return AttentionDims{*row, *column};
@@ -62,10 +59,8 @@ std::string whyBeyondLimits(dl::AttentionOp op) {
            "weights in f32, f16 or bf16";
   LoopNest product = parts.scoresOp.getLoopNest(), sum = parts.sumOp.getLoopNest();
   AffineExpr width = getAffineConstantExpr(1, op.getContext());
-  for (auto [dim, extent] : llvm::enumerate(sum.parallel))
-    if (!sum.terms[parts.weightsTerm].map.isFunctionOfDim(dim) &&
-        sum.terms[parts.valueTerm].map.isFunctionOfDim(dim))
-      width = width * extent;
+  for (unsigned dim : findSides(parts).columns.set_bits())
+    width = width * sum.parallel[dim];
   if (!isHeadWidth(dl::normalize(width)) ||
       !isHeadWidth(dl::product(product.reduction, op.getContext())))
     return "one kernel needs heads of 1 to " + std::to_string(kMostHeadWidth) +

@@ -3,6 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "ir/analysis/PooledProduct.h"
 
+#include "ir/kernel/Sides.h"
+
 using namespace mlir;
 
 namespace dlc {
@@ -121,20 +123,16 @@ static LoopNest pooledNest(const LoopNest &product, const LoopNest &pool) {
   return nest;
 }
 
-/// A product whose dims each belong to one operand: rows to the first, columns to the second; the
-/// latter dims of `columns`.
-static bool hasSides(const LoopNest &nest, llvm::SmallBitVector &columns) {
-  columns.resize(nest.parallel.size());
+/// Returns true if each dim of the result belongs to one operand, and the columns are few enough.
+static bool isOneProduct(const LoopNest &nest, const Sides &sides) {
+  if (sides.batch.any() || sides.repeated.any())
+    return false;
   int64_t width = 1;
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim) {
-    bool inRows = nest.terms[0].map.isFunctionOfDim(dim),
-         inColumns = nest.terms[1].map.isFunctionOfDim(dim);
-    columns[dim] = inColumns;
+  for (unsigned dim : sides.columns.set_bits()) {
     auto extent = dl::asConstant(nest.parallel[dim]);
-    if (inRows == inColumns || (inColumns && (!extent || *extent > kMostColumns / width)))
+    if (!extent || *extent > kMostColumns / width)
       return false;
-    if (inColumns)
-      width *= std::max<int64_t>(*extent, 1);
+    width *= std::max<int64_t>(*extent, 1);
   }
   return true;
 }
@@ -175,8 +173,9 @@ std::optional<PooledProduct> findPooledProduct(ArrayRef<Operation *> ops, Value 
     return std::nullopt;
   LoopNest product = found.product.getLoopNest(), pool = found.pool.getLoopNest();
 
-  if (!product.isProduct || product.terms.size() != 2 || !product.isWindow() ||
-      product.indexDims.any() || product.hasComputed() || isPointwise(product))
+  auto sides = findSides(product);
+  if (!sides || !product.isWindow() || product.indexDims.any() || product.hasComputed() ||
+      isPointwise(product))
     return std::nullopt;
   Value image = found.product->getOperand(product.terms[0].operand),
         filter = found.product->getOperand(product.terms[1].operand),
@@ -208,12 +207,11 @@ std::optional<PooledProduct> findPooledProduct(ArrayRef<Operation *> ops, Value 
       !isChain(ops, result, found.product, found.pool))
     return std::nullopt;
 
-  llvm::SmallBitVector columns;
-  if (!hasSides(product, columns))
+  if (!isOneProduct(product, *sides))
     return std::nullopt;
   for (auto [dim, expr] : llvm::enumerate(pool.terms.front().map.getResults()))
     for (unsigned loop = 0; loop < pool.reduction.size(); ++loop)
-      if (columns.test(dim) && expr.isFunctionOfDim(pool.parallel.size() + loop))
+      if (sides->columns.test(dim) && expr.isFunctionOfDim(pool.parallel.size() + loop))
         return std::nullopt;
   found.nest = pooledNest(product, pool);
   return found;

@@ -14,6 +14,7 @@
 #include "codegen/plan/ProgramEstimate.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/analysis/CostModel.h"
+#include "ir/kernel/Sides.h"
 #include "ir/machine/EstimateMargins.h"
 
 using namespace mlir;
@@ -22,22 +23,14 @@ namespace dlc::codegen {
 
 std::string CudaOracle::whyNoKernel(dl::AttentionOp op) const { return whyBeyondLimits(op); }
 
-/// The dims of the product belong to one factor each or are plain indices of the first: the
-/// schedules of others store one result.
-static bool hasPlainSides(const LoopNest &nest) {
-  if (!nest.isProduct || nest.terms.size() != 2)
-    return false;
-  AffineMap first = nest.terms[0].map, second = nest.terms[1].map;
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    if (first.isFunctionOfDim(dim) && second.isFunctionOfDim(dim) &&
-        !llvm::is_contained(first.getResults(), getAffineDimExpr(dim, first.getContext())))
-      return false;
-  return true;
+/// Returns true for products of matrices. The schedules of other products store one result.
+static bool isMatrixProduct(const LoopNest &nest) {
+  auto sides = findSides(nest);
+  return sides && sides->groups.none();
 }
 
-// Groups of channels are no product of matrices.
 bool CudaOracle::multipliesFloat8(LoopNestOpInterface product) const {
-  return hasPlainSides(product.getLoopNest());
+  return isMatrixProduct(product.getLoopNest());
 }
 
 std::pair<double, double> CudaOracle::microsecondsOfTwoOfFour(Operation *op, double rows,
@@ -60,7 +53,7 @@ bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
     if (!loops || isa<dl::BlockSparseLinearOp>(op))
       return false;
     LoopNest nest = loops.getLoopNest();
-    return nest.isMap() || hasPlainSides(nest);
+    return nest.isMap() || isMatrixProduct(nest);
   });
 }
 

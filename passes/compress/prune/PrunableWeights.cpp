@@ -4,6 +4,7 @@
 #include "passes/compress/prune/PrunableWeights.h"
 
 #include "ir/dl/DLOps.h"
+#include "ir/kernel/Sides.h"
 #include "passes/compress/prune/SecondMoment.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -192,25 +193,23 @@ static std::optional<WeightReading> readingOf(OpOperand &use, const LoopNest &ne
   auto shape = weight > 1 ? std::nullopt : productShape(op, 1 - weight);
   if (!shape)
     return std::nullopt;
-  AffineMap own, other;
-  for (const Access &term : nest.terms)
-    (term.operand == weight ? own : other) = term.map;
+  const unsigned other = nest.terms[0].operand == weight ? 1 : 0;
+  Sides sides = *findSides(nest, other);
   SmallVector<int64_t> strides(nest.numLoops());
-  for (auto [dim, index] : llvm::zip_equal(view.dims, own.getResults()))
+  for (auto [dim, index] : llvm::zip_equal(view.dims, nest.terms[1 - other].map.getResults()))
     if (auto loop = dyn_cast<AffineDimExpr>(index))
       strides[loop.getPosition()] = dim.stride;
   SmallVector<std::pair<int64_t, int64_t>> groups, rows, columns;
   for (unsigned loop = 0; loop < nest.numLoops(); ++loop) {
     const bool isSummed = loop >= nest.parallel.size();
-    if (!isSummed && !own.isFunctionOfDim(loop))
+    if (!isSummed && sides.rows.test(loop))
       continue;
     auto extent = dl::asConstant(isSummed ? nest.reduction[loop - nest.parallel.size()]
                                           : nest.parallel[loop]);
     if (!extent || (*extent > 1 && strides[loop] == 0))
       return std::nullopt;
     // The groups of a convolution are runs of its output channels, in this order already.
-    const bool isGroup = !isSummed && llvm::is_contained(other.getResults(),
-                                                         getAffineDimExpr(loop, op->getContext()));
+    const bool isGroup = !isSummed && sides.batch.test(loop) && !sides.groups.test(loop);
     (isSummed ? columns : isGroup ? groups : rows).emplace_back(*extent, strides[loop]);
   }
   llvm::append_range(groups, rows);

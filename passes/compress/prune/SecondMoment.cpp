@@ -3,7 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "passes/compress/prune/SecondMoment.h"
 
-#include "ir/interfaces/LoopNest.h"
+#include "ir/kernel/Sides.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -54,12 +54,11 @@ static std::optional<int64_t> productOf(dl::Dims dims, ArrayRef<int64_t> chosen)
 /// The dims of a product other than a convolution.
 static std::optional<MatrixDims> matrixDims(Operation *op, unsigned activation) {
   LoopNest nest = cast<LoopNestOpInterface>(op).getLoopNest();
-  AffineMap own, other;
-  for (const Access &term : nest.terms)
-    (term.operand == activation ? own : other) = term.map;
+  const unsigned first = nest.terms[0].operand == activation ? 0 : 1;
+  Sides sides = *findSides(nest, first);
   MatrixDims dims;
   SmallVector<std::pair<unsigned, int64_t>> byLoop;
-  for (auto [dim, index] : llvm::enumerate(own.getResults())) {
+  for (auto [dim, index] : llvm::enumerate(nest.terms[first].map.getResults())) {
     auto loop = dyn_cast<AffineDimExpr>(index);
     if (!loop)
       return std::nullopt;
@@ -69,7 +68,7 @@ static std::optional<MatrixDims> matrixDims(Operation *op, unsigned activation) 
   for (auto [loop, dim] : byLoop)
     if (loop >= nest.parallel.size())
       dims.columns.push_back(dim);
-    else if (other.isFunctionOfDim(loop))
+    else if (sides.batch.test(loop))
       dims.groups.push_back(dim);
     else
       dims.rows.push_back(dim);

@@ -7,6 +7,7 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/contraction/DLContraction.h"
+#include "ir/kernel/Sides.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -54,14 +55,13 @@ void WeightReaders::keepIfAsked(Operation *reader) {
 bool WeightReaders::addProduct(OpOperand &use, bool isTurned) {
   Operation *op = use.getOwner();
   // The first factor of a product is read as it is.
-  if (use.getOperandNumber() != 1 || !isa<dl::LinearOp, dl::MatmulOp, dl::ContractOp>(op) ||
-      weights.dependsOnWeightsAlone(op->getOperand(0)))
+  auto matrix = use.getOperandNumber() == 1 ? findMatrix(op) : std::nullopt;
+  if (!matrix || weights.dependsOnWeightsAlone(op->getOperand(0)))
     return false;
-  auto loops = dl::resultDimsOf(op, 1), ofX = dl::resultDimsOf(op, 0);
-  if (!loops || loops->size() != 2 || ((*loops)[0] < 0) == ((*loops)[1] < 0) || !ofX ||
-      ofX->empty() || ofX->back() >= 0)
+  auto ofX = dl::resultDimsOf(op, 0);
+  if (ofX->empty() || ofX->back() >= 0)
     return false;
-  bool isTransposed = ((*loops)[0] < 0) != isTurned;
+  bool isTransposed = matrix->isTransposed != isTurned;
   if (!found.products.empty() && isTransposed != found.isTransposed)
     keep("products sum along both of its dims");
   found.isTransposed = isTransposed;

@@ -3,6 +3,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "passes/compress/quantize/QuantizationGain.h"
 
+#include "ir/kernel/Sides.h"
 #include "ir/machine/CpuModel.h"
 #include "ir/machine/GpuModel.h"
 
@@ -82,9 +83,8 @@ static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
   if (!loops)
     return std::nullopt;
   LoopNest nest = loops.getLoopNest();
-  if (!nest.isProduct || nest.terms.size() != 2)
-    return std::nullopt;
-  if (isCounted(op))
+  auto sides = findSides(nest, 1 - weightOperand);
+  if (!sides || isCounted(op))
     return std::nullopt;
   UsualSizes sizes(op);
   const Access &activation = nest.terms[1 - weightOperand], &weight = nest.terms[weightOperand];
@@ -94,21 +94,13 @@ static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
   for (unsigned dim = 0; dim < nest.parallel.size(); ++dim) {
     auto size = static_cast<double>(sizes.of(nest.parallel[dim]));
     work.results *= size;
-    bool inActivation = activation.map.isFunctionOfDim(dim),
-         inWeight = weight.map.isFunctionOfDim(dim);
-    bool isPlain =
-        llvm::is_contained(activation.map.getResults(), getAffineDimExpr(dim, op->getContext()));
-    if (inWeight && !inActivation) {
-      work.columns *= size;
-      work.hasColumns = true;
-    } else if (inWeight) {
-      // Groups of channels, or of one channel each.
-      work.batch *= size;
-      work.isGrouped |= !isPlain || nest.isWindow();
-    } else {
-      work.rows *= size;
-    }
+    (sides->rows.test(dim)      ? work.rows
+     : sides->columns.test(dim) ? work.columns
+                                : work.batch) *= size;
   }
+  work.hasColumns = sides->columns.any();
+  // Groups of channels, or of one channel each.
+  work.isGrouped = sides->groups.any() || (nest.isWindow() && sides->batch.any());
   for (auto [loop, extent] : llvm::enumerate(nest.reduction)) {
     int64_t size = sizes.of(extent);
     work.depth *= static_cast<double>(size);

@@ -5,6 +5,7 @@
 
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/contraction/DLContraction.h"
+#include "ir/kernel/Sides.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -54,13 +55,11 @@ void MatrixReaders::add(MatrixProduct product, int64_t rows, int64_t columns, bo
 
 bool MatrixReaders::addMatrixProduct(OpOperand &use, bool isTurned, Value scale) {
   Operation *op = use.getOwner();
-  if (use.getOperandNumber() != 1 || !isa<dl::LinearOp, dl::MatmulOp, dl::ContractOp>(op))
+  auto matrix = use.getOperandNumber() == 1 ? findMatrix(op) : std::nullopt;
+  if (!matrix)
     return false;
-  auto loops = dl::resultDimsOf(op, 1), ofX = dl::resultDimsOf(op, 0);
-  if (!loops || loops->size() != 2 || !ofX || ((*loops)[0] < 0) == ((*loops)[1] < 0))
-    return false;
-  const bool isTransposed = (*loops)[0] < 0;
-  const auto dim = static_cast<unsigned>((*loops)[isTransposed ? 1 : 0]);
+  const auto [dim, isTransposed] = *matrix;
+  auto ofX = dl::resultDimsOf(op, 0);
   // x has the dims of the result, each at its place, and the columns at the place of the rows.
   if (ofX->size() != static_cast<size_t>(typeOf(op->getResult(0)).getRank()))
     return false;

@@ -6,6 +6,7 @@
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/cpu/schedule/contraction/ComputedOperand.h"
 #include "ir/analysis/IntegerRange.h"
+#include "ir/kernel/Sides.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -151,7 +152,8 @@ void PanelContraction::takeImagesApart(const LoopNest &nest) {
 
 std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
-  if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
+  auto sides = findSides(nest);
+  if (!sides)
     return std::nullopt;
   const Access &a = nest.terms[0], &b = nest.terms[1];
   Value operand = emitter.getRoot()->getOperand(b.operand);
@@ -181,30 +183,26 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   PanelContraction found;
   // The column: read by b alone or by a in groups of panels, and innermost in the result where
   // there is a choice.
-  RankedTensorType type = emitter.getResultType();
-  SmallVector<int64_t> order(dl::getLayout(type).order);
-  if (order.empty())
-    order.assign(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
   std::optional<unsigned> column;
-  for (int64_t dim : order)
-    if (auto group = groupAlong(a.map, dim); bDim[dim] >= 0 && group && *group % kPanel == 0) {
+  for (unsigned dim : emitter.memoryOrder()) {
+    if (sides->rows.test(dim))
+      continue;
+    if (auto group = groupAlong(a.map, dim); group && *group % kPanel == 0) {
       column = dim;
       found.columnsOfGroup = *group;
-    } else if (int64_t channels = nest.channelsOfGroup(dim); bDim[dim] >= 0 &&
-                                                             isNarrowGroup(channels) && argument &&
-                                                             multipliesFloats(emitter, argument)) {
+    } else if (int64_t channels = nest.channelsOfGroup(dim);
+               isNarrowGroup(channels) && argument && multipliesFloats(emitter, argument)) {
       column = dim;
       found.columnsOfGroup = 0;
       found.narrowGroup = channels;
     }
+  }
   if (!column || emitter.needsScalarAlong(loops.parallel[*column], loops.parallel, loops.reduction))
     return std::nullopt;
   found.column = *column;
-  for (int64_t dim : order) {
-    if (dim == *column)
-      continue;
-    (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
-  }
+  for (unsigned dim : emitter.memoryOrder())
+    if (dim != *column)
+      (sides->rows.test(dim) ? found.rows : found.batch).push_back(dim);
   found.takeImagesApart(nest);
 
   if (found.narrowGroup && !readsChannels(emitter, math, found.column))

@@ -4,6 +4,7 @@
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
 
 #include "codegen/cuda/schedule/Lanes.h"
+#include "ir/kernel/Sides.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -49,18 +50,6 @@ SmallVector<AffineExpr> AttentionTemplate::scoreIndices(ArrayRef<AffineExpr> res
   return at;
 }
 
-/// The side of dim `dim` of the result.
-Side &AttentionTemplate::sideOf(unsigned dim) {
-  AffineMap weights = sum.terms[a.weightsTerm].map;
-  bool inValue = sum.terms[a.valueTerm].map.isFunctionOfDim(dim);
-  for (auto [position, expr] : llvm::enumerate(weights.getResults()))
-    if (expr.isFunctionOfDim(dim)) {
-      bool inKey = product.terms[a.keyTerm].map.isFunctionOfDim(position);
-      return inValue || inKey ? batch : rows;
-    }
-  return inValue ? columns : batch; // of neither: a dim of size 1
-}
-
 void AttentionTemplate::findSides() {
   SmallVector<AffineExpr> variables, deepVariables;
   for (AffineExpr extent : sum.parallel)
@@ -70,11 +59,9 @@ void AttentionTemplate::findSides() {
   keys.extent = sum.reduction.front();
   keys.groups = {{{0}, keys.extent, k.math.addLoop(keys.extent), "key"}};
 
-  dl::Layout layout = dl::getLayout(k.body.getResultType());
-  for (unsigned position = 0; position < sum.parallel.size(); ++position) {
-    unsigned dim = layout.order.empty() ? position : layout.order[position];
-    sideOf(dim).order.push_back(dim);
-  }
+  Sides sides = dlc::findSides(a);
+  for (unsigned dim : k.body.memoryOrder())
+    (sides.rows.test(dim) ? rows : sides.columns.test(dim) ? columns : batch).order.push_back(dim);
   for (unsigned dim = 0; dim < product.reduction.size(); ++dim)
     depth.order.push_back(dim);
 

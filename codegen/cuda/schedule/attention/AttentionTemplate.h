@@ -57,7 +57,6 @@ protected:
   };
 
   void findSides();
-  Side &sideOf(unsigned dim);
   llvm::SmallVector<mlir::AffineExpr> scoreIndices(llvm::ArrayRef<mlir::AffineExpr> result) const;
   Operand operand(llvm::StringRef suffix, LoopNestOpInterface op, const Access &access,
                   llvm::ArrayRef<mlir::AffineExpr> loops, const Side &lines, const Side &along);

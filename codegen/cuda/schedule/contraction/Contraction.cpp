@@ -3,6 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 
+#include "ir/kernel/Sides.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -56,7 +58,8 @@ static SmallVector<std::string> parallelRoles(const KernelBuilder &k) {
 }
 
 bool Contraction::findSides() {
-  if (!nest.isProduct || nest.terms.size() != 2)
+  auto sides = dlc::findSides(nest);
+  if (!sides || sides->groups.any())
     return false;
   for (AffineExpr extent : nest.parallel)
     variables.push_back(k.math.addLoop(extent));
@@ -65,19 +68,9 @@ bool Contraction::findSides() {
   SmallVector<AffineExpr> plain(variables);
   plain.append(reductionVariables);
 
-  dl::Layout layout = dl::getLayout(k.body.getResultType());
-  for (unsigned position = 0; position < nest.parallel.size(); ++position) {
-    // The dims of a window, which the result does not have, come last: their rows are neighbours.
-    unsigned dim = position < layout.order.size() ? layout.order[position] : position;
-    bool inA = nest.terms[0].map.isFunctionOfDim(dim), inB = nest.terms[1].map.isFunctionOfDim(dim);
-    // A dim of both that is not simply an index of A chooses a group: a grouped convolution is many
-    // small products.
-    if (inA && inB &&
-        !llvm::is_contained(nest.terms[0].map.getResults(),
-                            getAffineDimExpr(dim, k.b.getContext())))
-      return false;
-    (inA && inB ? batch : inB ? n : m).order.push_back(dim);
-  }
+  // The dims of a window, which the result does not have, come last: their rows are neighbours.
+  for (unsigned dim : k.body.memoryOrder())
+    (sides->batch.test(dim) ? batch : sides->columns.test(dim) ? n : m).order.push_back(dim);
   // The reduction runs along the first operand's memory: its smallest step innermost.
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
     depth.order.push_back(dim);

@@ -11,6 +11,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
+#include "ir/kernel/Sides.h"
 
 using namespace mlir;
 
@@ -91,7 +92,8 @@ static SmallVector<PackedOperand> operandsToPack(PlanQuestion &question) {
       root = op;
       nest = std::move(loops);
     }
-  if (!root || !nest.isProduct || nest.terms.size() != 2)
+  auto sides = findSides(nest);
+  if (!sides)
     return {};
   if (!nest.isWindow())
     return matricesToPack(question);
@@ -110,11 +112,7 @@ static SmallVector<PackedOperand> operandsToPack(PlanQuestion &question) {
   // Channels of groups, innermost in the image: a thread that computes some of them takes their
   // filters together.
   unsigned numParallel = nest.parallel.size();
-  auto ofGroup = [&](unsigned dim) {
-    return nest.terms[0].map.isFunctionOfDim(dim) && nest.terms[1].map.isFunctionOfDim(dim);
-  };
-  bool isGrouped =
-      llvm::any_of(llvm::seq(numParallel), ofGroup) && memoryOrder(typeOf(image)).back() == 1;
+  bool isGrouped = sides->batch.any() && memoryOrder(typeOf(image)).back() == 1;
 
   if (isGrouped && bytes)
     return {}; // groups of integers are computed one by one

@@ -9,6 +9,7 @@
 #include "codegen/cuda/schedule/Places.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/window/DepthwiseChoice.h"
+#include "ir/kernel/Sides.h"
 #include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,7 +48,7 @@ private:
     int64_t padding; // before the image's first element; negative where some of these are not read
     unsigned imageDim; // of the image
   };
-  bool findSlides();
+  bool findSlides(const Sides &sides);
   /// What the term reads, if that is one element.
   struct Read {
     unsigned input;
@@ -84,16 +85,12 @@ private:
 static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor.getType()); }
 
 /// The filter's dims and the image's tell the roles of the loops.
-bool DepthwiseSchedule::findSlides() {
+bool DepthwiseSchedule::findSlides(const Sides &sides) {
   unsigned numParallel = nest.parallel.size();
-  AffineMap image = nest.terms[0].map, filter = nest.terms[1].map;
-  SmallVector<unsigned> ofFilter;
-  for (unsigned dim = 0; dim < numParallel; ++dim)
-    if (filter.isFunctionOfDim(dim))
-      ofFilter.push_back(dim);
-  if (ofFilter.size() != 1 || !image.isFunctionOfDim(ofFilter.front()))
+  AffineMap image = nest.terms[0].map;
+  if (sides.columns.any() || sides.batch.count() != 1)
     return false;
-  channel = ofFilter.front();
+  channel = sides.batch.find_first();
 
   SmallVector<Slide> slides;
   llvm::SmallBitVector taken(nest.reduction.size());
@@ -142,7 +139,8 @@ bool DepthwiseSchedule::findSlides() {
 }
 
 bool DepthwiseSchedule::find() {
-  if (!nest.isProduct || nest.terms.size() != 2 || !nest.isWindow())
+  auto sides = findSides(nest);
+  if (!sides || !nest.isWindow())
     return false;
   Type type = elementOf(tensorOf(0));
   if (!(type.isF32() || type.isF16() || type.isBF16()) || elementOf(tensorOf(1)) != type ||
@@ -153,10 +151,8 @@ bool DepthwiseSchedule::find() {
     variables.push_back(k.math.addLoop(extent));
   for (AffineExpr extent : nest.reduction)
     variables.push_back(k.math.addLoop(extent));
-  dl::Layout layout = dl::getLayout(k.body.getResultType());
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    order.push_back(layout.order.empty() ? dim : layout.order[dim]);
-  return findSlides();
+  order = k.body.memoryOrder();
+  return findSlides(*sides);
 }
 
 std::optional<DepthwiseSchedule::Read> DepthwiseSchedule::readOf(unsigned term) const {
