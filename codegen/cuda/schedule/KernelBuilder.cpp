@@ -17,22 +17,16 @@ namespace dlc::codegen {
 /// Room above the largest offset for the threads and tiles of a launch that lie beyond the end.
 static constexpr int64_t kLaunchSlack = int64_t(1) << 20;
 
-static SmallVector<dl::Range> rangesIn(const std::optional<ShapePart> &part,
-                                       ArrayRef<dl::Range> symbols) {
-  return part ? symbolsWithin(*part, symbols) : SmallVector<dl::Range>(symbols);
-}
-
 KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                             ArrayRef<dl::Range> symbols, std::optional<ShapePart> part)
-    : b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())),
-      math(kernel.getContext(), rangesIn(part, symbols)),
-      body(kernel, math,
-           [this](OpBuilder &builder, Location, unsigned position, AffineExpr offset) -> Value {
-             if (customLoad)
-               return customLoad(builder, loc, position, offset);
-             return memref::LoadOp::create(builder, loc, input(position), address(builder, offset));
-           }),
-      kernel(kernel), part(part), symbols(rangesIn(part, symbols)), function(begin(module)) {
+                             ArrayRef<dl::Range> symbols, const std::optional<ShapePart> &part)
+    : KernelView(
+          kernel, symbols, part,
+          [this](OpBuilder &builder, Location, unsigned position, AffineExpr offset) -> Value {
+            if (customLoad)
+              return customLoad(builder, loc, position, offset);
+            return memref::LoadOp::create(builder, loc, input(position), address(builder, offset));
+          }),
+      b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())), function(begin(module)) {
   bindSymbols();
 }
 
@@ -139,21 +133,6 @@ void KernelBuilder::bindSymbols() {
   }
 }
 
-std::optional<int64_t> KernelBuilder::largest(AffineExpr expr) const {
-  auto values = range(expr);
-  return values ? std::optional(values->max) : std::nullopt;
-}
-
-std::optional<int64_t> KernelBuilder::smallest(AffineExpr expr) const {
-  auto values = range(expr);
-  return values ? std::optional(values->min) : std::nullopt;
-}
-
-int64_t KernelBuilder::usual(AffineExpr expr, int64_t guess) const {
-  auto size = dl::usualOf(withPart(expr), symbols);
-  return std::min(size ? *size : largest(expr).value_or(guess), guess);
-}
-
 Value KernelBuilder::exchange(AffineExpr elements, Type element) {
   int64_t floats = element.getIntOrFloatBitWidth() / 32;
   kernel.setExchangeAttr(
@@ -165,31 +144,6 @@ Value KernelBuilder::exchange(AffineExpr elements, Type element) {
   if (failed(function.insertArgument(position, memory, attributes, loc)))
     llvm_unreachable("an argument after the inputs");
   return function.getArgument(position);
-}
-
-bool KernelBuilder::mayExchange() const {
-  bool may = true;
-  dlx::KernelOp kernel = this->kernel;
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    may &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
-  });
-  return may;
-}
-
-bool KernelBuilder::isWeight(unsigned input) const {
-  bool isLaunched = false, is = true;
-  dlx::KernelOp kernel = this->kernel;
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    if (launch.getKernel() != kernel.getSymName())
-      return;
-    Value buffer = launch.getInputs()[input];
-    while (auto view = buffer.getDefiningOp<dlx::ViewOp>())
-      buffer = view.getSource();
-    auto alloc = buffer.getDefiningOp<dlx::AllocOp>();
-    is &= buffer.getDefiningOp<dlx::WeightOp>() || (alloc && alloc.getPersistent());
-    isLaunched = true;
-  });
-  return isLaunched && is;
 }
 
 void KernelBuilder::gridBarrier(Value exchange) {
@@ -238,12 +192,12 @@ unsigned KernelBuilder::indexBits() const {
     auto most = largest(extent);
     return most && *most < (int64_t(1) << 31) - kLaunchSlack;
   };
-  Block &block = dlx::KernelOp(kernel).getBodyBlock();
+  dlx::KernelOp kernel = body.getKernel();
+  Block &block = kernel.getBodyBlock();
   for (Type type : block.getArgumentTypes())
     if (!isShort(dl::storedElements(cast<RankedTensorType>(type))))
       return 64;
-  if (auto exchange = dlx::KernelOp(kernel).getExchange();
-      exchange && !isShort(exchange->getResult(0)))
+  if (auto exchange = kernel.getExchange(); exchange && !isShort(exchange->getResult(0)))
     return 64;
   for (Operation &op : block.without_terminator())
     for (Type type : op.getResultTypes())
@@ -298,23 +252,6 @@ Value KernelBuilder::named(Value value, StringRef role) {
   if (op && !op->hasAttr("dlc.role") && !isa<arith::ConstantOp>(op))
     op->setAttr("dlc.role", b.getStringAttr(role));
   return value;
-}
-
-llvm::SmallBitVector KernelBuilder::pinnedDims(ArrayRef<AffineExpr> variables,
-                                               ArrayRef<AffineExpr> parallel,
-                                               ArrayRef<AffineExpr> reduction) {
-  llvm::SmallBitVector pinned(variables.size());
-  auto isChecked = [](const Access &access) { return access.checked || access.isComputed(); };
-  for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
-    LoopNest nest = op.getLoopNest();
-    if (llvm::any_of(nest.terms, isChecked) || llvm::any_of(nest.results, isChecked)) {
-      pinned.set();
-      return pinned;
-    }
-  }
-  for (unsigned dim = 0; dim < variables.size(); ++dim)
-    pinned[dim] = body.needsScalarAlong(variables[dim], parallel, reduction);
-  return pinned;
 }
 
 /// True where `expr` divides nothing.
@@ -483,35 +420,6 @@ void KernelBuilder::write(Value memref, ArrayRef<Value> at, Value value) {
 void KernelBuilder::store(AffineExpr offset, Value value) {
   Value stored = toStorage(b, loc, value, body.getResultType().getElementType());
   memref::StoreOp::create(b, loc, stored, output(body.selectedResult()), address(b, offset));
-}
-
-bool KernelBuilder::forEachSelected(bool isOfRow, llvm::function_ref<void()> store) {
-  bool any = false;
-  for (unsigned number = 0; number < body.getResults().size(); ++number) {
-    if (body.isOfRow(number) != isOfRow)
-      continue;
-    any = true;
-    body.select(number);
-    store();
-  }
-  body.select(0);
-  return any;
-}
-
-bool KernelBuilder::forEachResult(llvm::function_ref<void()> store) {
-  return forEachSelected(/*isOfRow=*/false, store);
-}
-
-bool KernelBuilder::forEachResultOfRow(llvm::function_ref<void()> store) {
-  return forEachSelected(/*isOfRow=*/true, store);
-}
-
-unsigned KernelBuilder::resultBits() const {
-  unsigned bits = 0;
-  for (Value result : body.getResults())
-    bits =
-        std::max(bits, storageType(getElementTypeOrSelf(result.getType())).getIntOrFloatBitWidth());
-  return bits;
 }
 
 } // namespace dlc::codegen

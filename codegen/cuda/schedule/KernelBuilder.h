@@ -8,11 +8,7 @@
 #define DLC_CODEGEN_CUDA_SCHEDULE_KERNELBUILDER_H
 
 #include "codegen/cuda/schedule/DimGroups.h"
-#include "codegen/cuda/schedule/variants/ShapePart.h"
-#include "codegen/plan/BodyEmitter.h"
-#include "codegen/plan/IndexMath.h"
-#include "ir/dl/composite/AttentionParts.h"
-#include "ir/machine/TargetGpu.h"
+#include "codegen/cuda/schedule/KernelView.h"
 #include "runtime/schema/KernelAbi.h"
 #include "runtime/schema/Residence.h"
 
@@ -21,27 +17,16 @@
 
 namespace dlc::codegen {
 
-class KernelBuilder {
+class KernelBuilder : public KernelView {
 public:
   /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and
   /// of the results, then the symbols that the kernel uses, as i64. With `part` it serves those
   /// shapes alone.
   KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
-                llvm::ArrayRef<dl::Range> symbols, std::optional<ShapePart> part = {});
-
-  /// The GPU that the file is for; `unnamed` where it is for all of them.
-  const GpuModel &gpu(const GpuModel &unnamed = kHopper) {
-    return askedGpu ? *askedGpu : gpuOf(body.getKernel(), &unnamed);
-  }
-  /// The GPU that a question is about, whatever the file is for.
-  const GpuModel *askedGpu = nullptr;
+                llvm::ArrayRef<dl::Range> symbols, const std::optional<ShapePart> &part = {});
 
   mlir::OpBuilder b;
   mlir::Location loc;
-  IndexMath math;
-  BodyEmitter body;
-  /// The parts of the kernel's body where it is an attention that was expanded.
-  std::optional<dl::AttentionParts> attention;
 
   //===- Values -------------------------------------------------------------------------------===//
   mlir::Value index(int64_t value);
@@ -54,12 +39,6 @@ public:
   mlir::Value mod(mlir::Value lhs, mlir::Value rhs);
   mlir::Value less(mlir::Value lhs, mlir::Value rhs);
   mlir::Value both(mlir::Value lhs, mlir::Value rhs); // either may be null: no condition
-  /// The dims, of those with `variables`, that no merging may touch: all of them where some access
-  /// is checked against bounds (an index past its own dim would fail the test), else those whose
-  /// index a body reads.
-  llvm::SmallBitVector pinnedDims(llvm::ArrayRef<mlir::AffineExpr> variables,
-                                  llvm::ArrayRef<mlir::AffineExpr> parallel,
-                                  llvm::ArrayRef<mlir::AffineExpr> reduction);
   /// Gives `value` an identifier in the text.
   mlir::Value named(mlir::Value value, llvm::StringRef role);
   mlir::Value thread() {
@@ -128,46 +107,16 @@ public:
   /// module.fbs), the counters at its beginning among them: a parameter after the inputs'. At most
   /// one, and only where mayExchange().
   mlir::Value exchange(mlir::AffineExpr elements, mlir::Type element);
-  /// Whether launches of the kernel have such memory: those at load have none.
-  bool mayExchange() const;
-  /// Each launch of the kernel reads weights there, or what was made of them: no kernel of the main
-  /// program writes it.
-  bool isWeight(unsigned input) const;
   /// Waits for all blocks of a cooperative launch, by a counter of `exchange`.
   void gridBarrier(mlir::Value exchange);
   /// A parameter that describes an operand to TMA, behind all others.
   mlir::Value tensorMap(llvm::StringRef role);
   /// Stores the selected result's value of compute type at `offset` elements.
   void store(mlir::AffineExpr offset, mlir::Value value);
-  /// Runs `store` with each of the results selected, but for those with one element a row; then the
-  /// first one is again. Returns true if there was one.
-  bool forEachResult(llvm::function_ref<void()> store);
-  /// The same with those that have one element a row.
-  bool forEachResultOfRow(llvm::function_ref<void()> store);
-  /// Bits of an element of the widest result.
-  unsigned resultBits() const;
   /// Replaces the plain load of one element while it is set.
   BodyEmitter::Load customLoad;
 
   //===- The launch ---------------------------------------------------------------------------===//
-  /// The address of the selected result at the indices of the parallel loops.
-  mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
-    return body.resultOffset(indices);
-  }
-  mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
-    return dl::normalize(extent.ceilDiv(by));
-  }
-  llvm::ArrayRef<dl::Range> ranges() const { return symbols; }
-  /// The values of `expr` over the shapes that the kernel serves; nullopt where unbounded.
-  std::optional<dl::Range> range(mlir::AffineExpr expr) const {
-    return dl::rangeOf(withPart(expr), symbols);
-  }
-  /// Largest value of `expr`; nullopt where unbounded.
-  std::optional<int64_t> largest(mlir::AffineExpr expr) const;
-  std::optional<int64_t> smallest(mlir::AffineExpr expr) const;
-  /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols,
-  /// else the largest.
-  int64_t usual(mlir::AffineExpr expr, int64_t guess) const;
   /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the
   /// grid has more. `maps` describes the tensor maps to the runtime (`tensor_maps` of dlx.kernel).
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
@@ -190,21 +139,10 @@ public:
 private:
   mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);
   void bindSymbols();
-  bool forEachSelected(bool isOfRow, llvm::function_ref<void()> store);
   /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below
   /// 2^31.
   unsigned indexBits() const;
 
-  /// `expr` with the extent of the part, if there is one, as the symbol that it is among `symbols`.
-  mlir::AffineExpr withPart(mlir::AffineExpr expr) const {
-    return part ? expr.replace(part->extent,
-                               mlir::getAffineSymbolExpr(symbols.size() - 1, expr.getContext()))
-                : expr;
-  }
-
-  dlx::KernelOp kernel;
-  std::optional<ShapePart> part;
-  llvm::SmallVector<dl::Range> symbols;
   llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr>
       cut; // group variables as quotients and remainders of flat indices
   mlir::gpu::GPUFuncOp function;

@@ -33,13 +33,13 @@ LaneRange::LaneRange(KernelBuilder &k, int64_t width, AffineExpr variable, Affin
 
 /// Whole vectors: a start that is a multiple of the width lets every other part of the address be
 /// one too.
-static bool isAligned(KernelBuilder &k, AffineExpr offset, AffineExpr variable, AffineExpr start,
+static bool isAligned(KernelView &k, AffineExpr offset, AffineExpr variable, AffineExpr start,
                       int64_t width) {
   llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{variable, start * width}};
   return k.math.simplify(offset.replace(toVector)).isMultipleOf(width);
 }
 
-bool isOneAccess(KernelBuilder &k, AffineExpr offset, AffineExpr variable, int64_t width) {
+bool isOneAccess(KernelView &k, AffineExpr offset, AffineExpr variable, int64_t width) {
   Stride stride = k.math.strideAlong(offset, variable);
   return !k.math.isComputed(offset) &&
          (stride == Stride::uniform ||

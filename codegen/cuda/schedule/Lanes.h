@@ -20,8 +20,7 @@ struct LaneRange {
 
 /// True where the reads or writes at `offset` of `width` neighbours along `variable` are one
 /// access, or one element for all of them: the first position is a multiple of the width.
-bool isOneAccess(KernelBuilder &k, mlir::AffineExpr offset, mlir::AffineExpr variable,
-                 int64_t width);
+bool isOneAccess(KernelView &k, mlir::AffineExpr offset, mlir::AffineExpr variable, int64_t width);
 
 /// The loop body(lane, carried) over the range, unrolled fully, with `variable` bound to each
 /// position. Elements that all lanes read are loaded once before the loop, neighbours as one

@@ -10,6 +10,7 @@
 #define DLC_CODEGEN_CUDA_SCHEDULE_ATTENTION_ATTENTIONTEMPLATE_H
 
 #include "codegen/cuda/KernelTemplate.h"
+#include "codegen/cuda/schedule/KernelBuilder.h"
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 

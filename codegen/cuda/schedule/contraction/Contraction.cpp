@@ -49,7 +49,7 @@ bool Contraction::fitsGrid(AffineExpr tilesInY) const {
 }
 
 /// Names of the result's dims, then of those of a pool's window.
-static SmallVector<std::string> parallelRoles(const KernelBuilder &k) {
+static SmallVector<std::string> parallelRoles(const KernelView &k) {
   unsigned rank = k.body.getResultType().getRank();
   SmallVector<std::string> roles = resultRoles(rank);
   for (const std::string &role : reductionRoles(k.body.getNest().parallel.size() - rank))

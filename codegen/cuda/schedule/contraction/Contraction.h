@@ -8,11 +8,14 @@
 #ifndef DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTION_H
 #define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTION_H
 
-#include "codegen/cuda/schedule/KernelBuilder.h"
+#include "codegen/cuda/schedule/DimGroups.h"
+#include "codegen/cuda/schedule/KernelView.h"
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 #include "codegen/plan/PackOperand.h"
 
 namespace dlc::codegen {
+
+class KernelBuilder;
 
 /// Rows, or columns, up to which kRowsSchedule takes a product.
 inline constexpr int64_t kMostFewRows = 8;
@@ -29,7 +32,7 @@ struct Side {
 
 class Contraction {
 public:
-  explicit Contraction(KernelBuilder &k) : k(k), nest(k.body.getNest()) {}
+  explicit Contraction(KernelView &k) : k(k), nest(k.body.getNest()) {}
 
   /// Finds the sides and makes loop variables of their groups. False where the loops are no product
   /// of matrices.
@@ -46,7 +49,7 @@ public:
   /// All loops, over the groups' variables.
   llvm::SmallVector<mlir::AffineExpr> loops() const;
 
-  KernelBuilder &k;
+  KernelView &k;
   const LoopNest &nest;
   Side m, n, depth, batch;
   llvm::SmallVector<mlir::AffineExpr> parallel, reduction; // over the groups' variables
@@ -70,7 +73,7 @@ std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned ter
                                               mlir::BlockArgument argument);
 /// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
 /// which layout.
-std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
+std::optional<PackedOperand> matrixOfRowsToPack(KernelBuilder &k, Contraction &c);
 
 } // namespace dlc::codegen
 

@@ -22,12 +22,12 @@ static constexpr int64_t kDepth = 16;    // steps of k in shared memory
 namespace {
 class TiledContraction {
 public:
-  TiledContraction(Contraction &c, int64_t rows, int64_t columns)
-      : rows(rows), columns(columns), c(c), k(c.k), m(c.m), n(c.n), depth(c.depth), batch(c.batch),
+  TiledContraction(KernelBuilder &k, Contraction &c, int64_t rows, int64_t columns)
+      : rows(rows), columns(columns), k(k), c(c), m(c.m), n(c.n), depth(c.depth), batch(c.batch),
         parallel(c.parallel), type(k.body.accumulatorType(0)),
         threads(rows / kPerThread * (columns / kPerThread)) {}
-  explicit TiledContraction(Contraction &c)
-      : TiledContraction(c, tileOf(c.m, c.k), tileOf(c.n, c.k)) {}
+  TiledContraction(KernelBuilder &k, Contraction &c)
+      : TiledContraction(k, c, tileOf(c.m, k), tileOf(c.n, k)) {}
   bool fitsGrid() const { return c.fitsGrid(k.ceilDiv(n.extent, columns)); }
   void tile();
 
@@ -35,7 +35,7 @@ public:
 
 private:
   /// Small sides get small tiles.
-  static int64_t tileOf(const Side &side, const KernelBuilder &k) {
+  static int64_t tileOf(const Side &side, const KernelView &k) {
     return k.usual(side.extent, 64) <= 32 ? 32 : 64;
   }
   void fill(Value buffer, unsigned term, const Side &side, Value first, int64_t width,
@@ -43,8 +43,8 @@ private:
   Value guard(Value position, const Side &side, int64_t width);
   void store(Value totals);
 
-  Contraction &c;
   KernelBuilder &k;
+  Contraction &c;
   const Side &m, &n, &depth, &batch;
   ArrayRef<AffineExpr> parallel;
   Type type;
@@ -167,7 +167,7 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   Contraction *c = question.product();
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool())
     return {};
-  TiledContraction tiled(*c);
+  TiledContraction tiled(question.k, *c);
   if (!tiled.fitsGrid())
     return {};
   const GpuModel &gpu = question.k.gpu();
@@ -191,7 +191,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  TiledContraction(c, plan.number("tile_m"), plan.number("tile_n")).tile();
+  TiledContraction(k, c, plan.number("tile_m"), plan.number("tile_n")).tile();
   return success();
 }
 

@@ -69,14 +69,14 @@ static SmallVector<PackedOperand> matricesToPack(PlanQuestion &question) {
         if (auto matrix = packedAlongDepth(*c, term, argument))
           packed.push_back(*matrix);
   } else if (c && hasFewRows(*c)) {
-    if (auto matrix = matrixOfRowsToPack(*c))
+    if (auto matrix = matrixOfRowsToPack(k, *c))
       packed.push_back(*matrix);
   }
   // Tiles read either order.
   if (auto fewRows = partOfFewRows(question)) {
     PlanQuestion few(question, *fewRows);
     if (Contraction *ofFew = few.product())
-      if (auto matrix = matrixOfRowsToPack(*ofFew))
+      if (auto matrix = matrixOfRowsToPack(few.k, *ofFew))
         packed.push_back(*matrix);
   }
   return packed;

@@ -23,9 +23,9 @@ static constexpr int64_t kLargestSampled = 4096;
 namespace {
 class ProductSampler : ContractionTemplate {
 public:
-  ProductSampler(Contraction &c, ProductUnit unit)
-      : ContractionTemplate(c, c.storesAlongM(),
-                            unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
+  ProductSampler(KernelBuilder &k, Contraction &c, ProductUnit unit)
+      : ContractionTemplate(k, c, c.storesAlongM(),
+                            unit == ProductUnit::tensorCores ? bytesOf(k.body.getRoot(), c.nest)
                                                              : std::nullopt),
         unit(unit), samples({rows.extent, columns.extent, c.depth.extent, c.batch.extent},
                             k.ranges(), kSamples, kLargestSampled) {
@@ -247,7 +247,7 @@ SmallVector<PlannedPart> partsOfProduct(PlanQuestion &question) {
                            : onTensorCores     ? ProductUnit::tensorCores
                                                : ProductUnit::floats;
   for (auto &[shapes, tile] :
-       ProductSampler(*c, unit).parts(fewRows, kMostParts + 1 - parts.size()))
+       ProductSampler(question.k, *c, unit).parts(fewRows, kMostParts + 1 - parts.size()))
     add(shapes, [&](PlanQuestion &part) {
       return unit == ProductUnit::sparseTensorCores ? planOfSparseTiles(part, tile)
                                                     : planOfTiles(part, unit, tile);
@@ -287,10 +287,10 @@ SmallVector<PlannedPart> wgmmaPartsOfProduct(PlanQuestion &question, bool always
     return {};
   if (ofSparse)
     return plansOf<SparseWgmmaTile>(
-        question, ProductSampler(c, ProductUnit::sparseTensorCores).sparseWgmmaParts(),
+        question, ProductSampler(question.k, c, ProductUnit::sparseTensorCores).sparseWgmmaParts(),
         planOfSparseWgmma);
   return plansOf<WgmmaTile>(question,
-                            ProductSampler(c, ProductUnit::tensorCores)
+                            ProductSampler(question.k, c, ProductUnit::tensorCores)
                                 .wgmmaParts(partOfFewRows(question), wgmmaTileOf(ofAll)),
                             planOfWgmma);
 }

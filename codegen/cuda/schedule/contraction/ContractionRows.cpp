@@ -22,7 +22,7 @@ static constexpr int64_t kLeastDepth = 32;
 namespace {
 class RowsSchedule : ContractionTemplate {
 public:
-  explicit RowsSchedule(Contraction &c);
+  RowsSchedule(KernelBuilder &k, Contraction &c);
   /// The tile that suits the shapes, and the clocks that it is estimated to take.
   RowsTile choose(double &clocks) const;
   void run(const RowsTile &tile);
@@ -157,10 +157,11 @@ bool hasFewRows(const Contraction &c) {
          getElementTypeOrSelf(result) == type && c.fitsGrid(c.k.math.constant(1));
 }
 
-RowsSchedule::RowsSchedule(Contraction &c) : ContractionTemplate(c, shortSide(c) == &c.n) {}
+RowsSchedule::RowsSchedule(KernelBuilder &k, Contraction &c)
+    : ContractionTemplate(k, c, shortSide(c) == &c.n) {}
 
-std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c) {
-  return RowsSchedule(c).matrixToPack();
+std::optional<PackedOperand> matrixOfRowsToPack(KernelBuilder &k, Contraction &c) {
+  return RowsSchedule(k, c).matrixToPack();
 }
 
 static dlx::PlanAttr match(PlanQuestion &question) {
@@ -172,7 +173,7 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   if (bytesOf(question.k.body.getRoot(), c->nest) && suitsTensorCores(*c, question.allowsTf32))
     return {};
   double clocks = 0;
-  RowsTile tile = RowsSchedule(*c).choose(clocks);
+  RowsTile tile = RowsSchedule(question.k, *c).choose(clocks);
   return dlx::PlanAttr::get(question.kernel().getContext(), kRowsSchedule.name,
                             question.nanoseconds(clocks),
                             {{"columns", tile.columns},
@@ -188,9 +189,9 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  RowsSchedule(c).run({plan.number("columns"), plan.number("deep"), plan.number("stages"),
-                       plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts"),
-                       plan.number("early") != 0});
+  RowsSchedule(k, c).run({plan.number("columns"), plan.number("deep"), plan.number("stages"),
+                          plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts"),
+                          plan.number("early") != 0});
   return success();
 }
 

@@ -16,9 +16,9 @@ namespace {
 class SlabSchedule : ContractionTemplate {
 public:
   /// The columns are the dims whose results are neighbours in memory.
-  SlabSchedule(Contraction &c, ProductUnit unit)
-      : ContractionTemplate(c, c.storesAlongM(),
-                            unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
+  SlabSchedule(KernelBuilder &k, Contraction &c, ProductUnit unit)
+      : ContractionTemplate(k, c, c.storesAlongM(),
+                            unit == ProductUnit::tensorCores ? bytesOf(k.body.getRoot(), c.nest)
                                                              : std::nullopt),
         unit(unit) {
     tellsLoops = true;
@@ -226,7 +226,7 @@ static bool suits(PlanQuestion &question, ProductUnit unit) {
 
 dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
                           const std::optional<ProductTile> &tile) {
-  return suits(question, unit) ? SlabSchedule(*question.product(), unit).plan(tile)
+  return suits(question, unit) ? SlabSchedule(question.k, *question.product(), unit).plan(tile)
                                : dlx::PlanAttr();
 }
 
@@ -241,7 +241,7 @@ static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUni
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  SlabSchedule(c, unit).run(tileOf(plan, unit));
+  SlabSchedule(k, c, unit).run(tileOf(plan, unit));
   return success();
 }
 
@@ -251,7 +251,7 @@ template <ProductUnit unit> static dlx::PlanAttr match(PlanQuestion &question) {
 template <ProductUnit unit> static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {
   if (!suits(question, unit))
     return {};
-  return SlabSchedule(*question.product(), unit).plans();
+  return SlabSchedule(question.k, *question.product(), unit).plans();
 }
 template <ProductUnit unit> static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
   dlx::PlanAttr same = planOfTiles(question, unit, tileOf(plan, unit));

@@ -24,9 +24,9 @@ static constexpr int64_t kMostTotals = 36;
 
 //===- The call -------------------------------------------------------------------------------===//
 
-ContractionTemplate::ContractionTemplate(Contraction &c, bool swapped,
+ContractionTemplate::ContractionTemplate(KernelBuilder &k, Contraction &c, bool swapped,
                                          std::optional<ByteProduct> bytes)
-    : c(c), k(c.k), swapped(swapped), bytes(bytes), rows(swapped ? c.n : c.m),
+    : k(k), c(c), swapped(swapped), bytes(bytes), rows(swapped ? c.n : c.m),
       columns(swapped ? c.m : c.n),
       elementBytes(storageType(elementType()).getIntOrFloatBitWidth() / 8) {}
 

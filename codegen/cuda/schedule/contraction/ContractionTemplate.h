@@ -9,6 +9,7 @@
 #define DLC_CODEGEN_CUDA_SCHEDULE_CONTRACTION_CONTRACTIONTEMPLATE_H
 
 #include "codegen/cuda/KernelTemplate.h"
+#include "codegen/cuda/schedule/KernelBuilder.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
@@ -28,7 +29,8 @@ protected:
 
   /// `swapped`: the template's rows are the dims n, its columns the dims m: the product of the
   /// transposed operands. With `bytes` the template multiplies these.
-  ContractionTemplate(Contraction &c, bool swapped, std::optional<ByteProduct> bytes = {});
+  ContractionTemplate(KernelBuilder &k, Contraction &c, bool swapped,
+                      std::optional<ByteProduct> bytes = {});
 
   /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses
   /// that are multiples of that: a power of two up to 16 bytes, or 0 where they do not.
@@ -92,8 +94,8 @@ protected:
   /// where these would wait for each other under some of them.
   ProductTile tileFor(ProductUnit unit, const std::optional<ProductTile> &wanted = {}) const;
 
-  Contraction &c;
   KernelBuilder &k;
+  Contraction &c;
   bool swapped;
   std::optional<ByteProduct> bytes;
   bool tellsLoops = false;  // the template's operands get the indices of k's loops

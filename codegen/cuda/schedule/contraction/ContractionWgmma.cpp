@@ -20,8 +20,8 @@ namespace dlc::codegen {
 namespace {
 class WgmmaSchedule : MappedTemplate {
 public:
-  explicit WgmmaSchedule(Contraction &c)
-      : MappedTemplate(c, c.storesAlongM(), bytesOf(c.k.body.getRoot(), c.nest)) {
+  WgmmaSchedule(KernelBuilder &k, Contraction &c)
+      : MappedTemplate(k, c, c.storesAlongM(), bytesOf(k.body.getRoot(), c.nest)) {
     tellsInside = true;
   }
 
@@ -209,7 +209,7 @@ dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile>
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
       !hasTensorCoreOperands(*c, question.allowsTf32))
     return {};
-  return WgmmaSchedule(*c).plan(tile);
+  return WgmmaSchedule(question.k, *c).plan(tile);
 }
 
 static dlx::PlanAttr match(PlanQuestion &question) { return planOfWgmma(question, {}); }
@@ -242,7 +242,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  WgmmaSchedule(c).run(wgmmaTileOf(plan));
+  WgmmaSchedule(k, c).run(wgmmaTileOf(plan));
   return success();
 }
 

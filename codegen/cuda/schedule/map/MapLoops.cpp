@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-MapLoops::MapLoops(KernelBuilder &k) {
+MapLoops::MapLoops(KernelView &k) {
   RankedTensorType type = k.body.getResultType();
   dl::Layout layout = dl::getLayout(type);
   ArrayRef<AffineExpr> extents = k.body.getNest().parallel;

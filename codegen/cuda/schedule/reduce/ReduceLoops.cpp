@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-ReduceLoops::ReduceLoops(KernelBuilder &k) : nest(k.body.getNest()), inner(nest.innerDims()) {
+ReduceLoops::ReduceLoops(KernelView &k) : nest(k.body.getNest()), inner(nest.innerDims()) {
   SmallVector<AffineExpr> variables, reductionVariables;
   for (unsigned dim : k.body.memoryOrder())
     (inner.test(dim) ? innerOrder : rowOrder).push_back(dim);
@@ -49,7 +49,7 @@ ReduceLoops::ReduceLoops(KernelBuilder &k) : nest(k.body.getNest()), inner(nest.
   bindGroups(k.math, reductions, reductionOrder, reduction);
 }
 
-bool ReduceLoops::isReadAgain(const KernelBuilder &k) const {
+bool ReduceLoops::isReadAgain(const KernelView &k) const {
   if (nest.stages.size() > 1)
     return true;
   if (inner.none() ||
@@ -68,14 +68,13 @@ bool ReduceLoops::isReadAgain(const KernelBuilder &k) const {
   return found;
 }
 
-int64_t ReduceLoops::lanesOfTerms(KernelBuilder &k) const {
+int64_t ReduceLoops::lanesOfTerms(KernelView &k) const {
   if (reductions.empty())
     return 1;
   const DimGroup &last = reductions.back();
   unsigned narrowest = 64;
   k.body.visitTermReads(parallel, reduction, [&](unsigned input, AffineExpr, bool) {
-    narrowest =
-        std::min(narrowest, cast<MemRefType>(k.input(input).getType()).getElementTypeBitWidth());
+    narrowest = std::min(narrowest, k.inputBits(input));
     return true;
   });
   for (int64_t lanes = narrowest <= 16 ? 8 : 4; lanes > 1; lanes /= 2) {
@@ -91,7 +90,7 @@ int64_t ReduceLoops::lanesOfTerms(KernelBuilder &k) const {
   return 1;
 }
 
-bool ReduceLoops::storesLanes(KernelBuilder &k, int64_t lanes) const {
+bool ReduceLoops::storesLanes(KernelView &k, int64_t lanes) const {
   if (inners.empty())
     return false;
   const DimGroup &last = inners.back();

@@ -3,7 +3,8 @@
 #ifndef DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCELOOPS_H
 #define DLC_CODEGEN_CUDA_SCHEDULE_REDUCE_REDUCELOOPS_H
 
-#include "codegen/cuda/schedule/KernelBuilder.h"
+#include "codegen/cuda/schedule/DimGroups.h"
+#include "codegen/cuda/schedule/KernelView.h"
 
 namespace dlc::codegen {
 
@@ -11,16 +12,16 @@ namespace dlc::codegen {
 /// softmax) and terms, grouped where they are neighbours in memory; and the indices of all loops
 /// over the groups' variables.
 struct ReduceLoops {
-  explicit ReduceLoops(KernelBuilder &k);
+  explicit ReduceLoops(KernelView &k);
 
   /// Whether what the terms read is read once more: by another stage, or with the row's own dims by
   /// the results.
-  bool isReadAgain(const KernelBuilder &k) const;
+  bool isReadAgain(const KernelView &k) const;
   /// Neighbouring terms of a row (8, 4, 2 or 1) that each read of the terms takes by one access of
   /// at most 16 bytes for its narrowest operand.
-  int64_t lanesOfTerms(KernelBuilder &k) const;
+  int64_t lanesOfTerms(KernelView &k) const;
   /// Whether the results of a row are read and stored likewise, `lanes` at once.
-  bool storesLanes(KernelBuilder &k, int64_t lanes) const;
+  bool storesLanes(KernelView &k, int64_t lanes) const;
 
   const LoopNest &nest;
   llvm::SmallBitVector inner;

@@ -52,14 +52,14 @@ dlx::PlanAttr RowPlan::attribute(MLIRContext *context, double ns) const {
   return dlx::PlanAttr::get(context, kReduceSchedule.name, ns, numbers);
 }
 
-static bool mayKeep(KernelBuilder &k, const ReduceLoops &loops) {
+static bool mayKeep(KernelView &k, const ReduceLoops &loops) {
   const LoopNest &nest = loops.nest;
   return loops.isReadAgain(k) && nest.terms.size() <= kKeptAccesses &&
          llvm::none_of(nest.terms,
                        [](const Access &access) { return access.checked || access.isComputed(); });
 }
 
-RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross) {
+RowPlan chooseRowPlan(KernelView &k, bool isAcross) {
   const RowLimits &limits = k.gpu().rows;
   ReduceLoops loops(k);
   AffineExpr extent = totalExtent(k.math, loops.reductions);
@@ -116,7 +116,7 @@ double rowsOf(PlanQuestion &question) {
 }
 
 double nanosecondsOf(PlanQuestion &question, const RowPlan &plan) {
-  KernelBuilder &k = question.k;
+  KernelView &k = question.k;
   const LoopNest &nest = k.body.getNest();
   const GpuModel &gpu = k.gpu();
   double multiprocessors = double(gpu.multiprocessors), terms = question.terms(),

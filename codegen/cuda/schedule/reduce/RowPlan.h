@@ -20,7 +20,7 @@ struct RowPlan {
 };
 
 /// `isAcross`: the terms of a row lie apart.
-RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross);
+RowPlan chooseRowPlan(KernelView &k, bool isAcross);
 
 /// Rows at the usual sizes of the symbols.
 double rowsOf(PlanQuestion &question);

@@ -78,8 +78,8 @@ std::pair<double, double> clocksOfTwoOfFour(const ProductShape &shape, const Gpu
 namespace {
 class SparseSchedule : ContractionTemplate {
 public:
-  SparseSchedule(Contraction &c, SparseColumns inputs)
-      : ContractionTemplate(c, c.storesAlongM()), inputs(inputs) {}
+  SparseSchedule(KernelBuilder &k, Contraction &c, SparseColumns inputs)
+      : ContractionTemplate(k, c, c.storesAlongM()), inputs(inputs) {}
 
   dlx::PlanAttr plan(const std::optional<ProductTile> &wanted) const;
   SmallVector<dlx::PlanAttr> plans() const;
@@ -161,7 +161,8 @@ static std::optional<SparseColumns> suits(PlanQuestion &question) {
 
 dlx::PlanAttr planOfSparseTiles(PlanQuestion &question, const std::optional<ProductTile> &tile) {
   std::optional<SparseColumns> inputs = suits(question);
-  return inputs ? SparseSchedule(*question.product(), *inputs).plan(tile) : dlx::PlanAttr();
+  return inputs ? SparseSchedule(question.k, *question.product(), *inputs).plan(tile)
+                : dlx::PlanAttr();
 }
 
 static ProductTile tileOf(dlx::PlanAttr plan) {
@@ -177,7 +178,7 @@ static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {
   std::optional<SparseColumns> inputs = suits(question);
   if (!inputs)
     return {};
-  return SparseSchedule(*question.product(), *inputs).plans();
+  return SparseSchedule(question.k, *question.product(), *inputs).plans();
 }
 
 static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
@@ -192,7 +193,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   std::optional<SparseColumns> inputs = sparseColumnsOf(c);
   if (!inputs)
     return failure();
-  SparseSchedule(c, *inputs).run(tileOf(plan));
+  SparseSchedule(k, c, *inputs).run(tileOf(plan));
   return success();
 }
 

@@ -15,8 +15,8 @@ namespace dlc::codegen {
 namespace {
 class SparseWgmmaSchedule : MappedTemplate {
 public:
-  SparseWgmmaSchedule(Contraction &c, SparseColumns inputs)
-      : MappedTemplate(c, c.storesAlongM()), inputs(inputs) {
+  SparseWgmmaSchedule(KernelBuilder &k, Contraction &c, SparseColumns inputs)
+      : MappedTemplate(k, c, c.storesAlongM()), inputs(inputs) {
     tellsInside = true;
   }
 
@@ -86,7 +86,7 @@ dlx::PlanAttr planOfSparseWgmma(PlanQuestion &question,
   if (question.kind() != dlx::KernelKind::contraction || !c)
     return {};
   std::optional<SparseColumns> inputs = sparseColumnsOf(*c);
-  return inputs ? SparseWgmmaSchedule(*c, *inputs).plan(tile) : dlx::PlanAttr();
+  return inputs ? SparseWgmmaSchedule(question.k, *c, *inputs).plan(tile) : dlx::PlanAttr();
 }
 
 static SparseWgmmaTile tileOf(dlx::PlanAttr plan) {
@@ -115,7 +115,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
     inputs = sparseColumnsOf(c);
   if (!inputs)
     return failure();
-  SparseWgmmaSchedule(c, *inputs).run(tileOf(plan));
+  SparseWgmmaSchedule(k, c, *inputs).run(tileOf(plan));
   return success();
 }
 

@@ -23,7 +23,8 @@ static constexpr int64_t kUsualImages = 32;
 namespace {
 class FewChannelsSchedule : ContractionTemplate {
 public:
-  explicit FewChannelsSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
+  FewChannelsSchedule(KernelBuilder &k, Contraction &c)
+      : ContractionTemplate(k, c, c.storesAlongM()) {}
 
   /// The convolution; nullopt where it is another one.
   std::optional<FewChannelsShape> find();
@@ -192,7 +193,7 @@ static std::optional<FewChannelsShape> shapeOf(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
       question.hasSeveralResults())
     return std::nullopt;
-  return FewChannelsSchedule(*c).find();
+  return FewChannelsSchedule(question.k, *c).find();
 }
 
 static dlx::PlanAttr planOf(PlanQuestion &question, const FewChannelsShape &shape,
@@ -226,7 +227,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  FewChannelsSchedule schedule(c);
+  FewChannelsSchedule schedule(k, c);
   if (!schedule.find())
     return failure();
   schedule.run(tileOf(plan));
