@@ -67,7 +67,8 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
   LogicalResult build(KernelToBuild &one, Location loc, ArrayRef<dl::Range> symbols) {
     OpBuilder builder(&getContext());
     one.functions = gpu::GPUModuleOp::create(builder, loc, "kernels");
-    KernelBuilder k(one.kernel, *one.functions, symbols, one.part);
+    KernelBuilder k(one.kernel, symbols, one.part);
+    k.begin(*one.functions);
     k.attention = one.attention;
     if (failed(one.schedule->build(k, *one.kernel.getPlan())))
       return failure();

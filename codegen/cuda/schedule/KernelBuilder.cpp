@@ -17,8 +17,13 @@ namespace dlc::codegen {
 /// Room above the largest offset for the threads and tiles of a launch that lie beyond the end.
 static constexpr int64_t kLaunchSlack = int64_t(1) << 20;
 
-KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                             ArrayRef<dl::Range> symbols, const std::optional<ShapePart> &part)
+static Type bufferOf(Type tensor) {
+  return MemRefType::get({ShapedType::kDynamic},
+                         storageType(cast<RankedTensorType>(tensor).getElementType()));
+}
+
+KernelBuilder::KernelBuilder(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols,
+                             const std::optional<ShapePart> &part)
     : KernelView(
           kernel, symbols, part,
           [this](OpBuilder &builder, Location, unsigned position, AffineExpr offset) -> Value {
@@ -26,8 +31,12 @@ KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
               return customLoad(builder, loc, position, offset);
             return memref::LoadOp::create(builder, loc, input(position), address(builder, offset));
           }),
-      b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())), function(begin(module)) {
-  bindSymbols();
+      b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())) {
+  for (Type tensor : kernel.getBodyBlock().getArgumentTypes())
+    standIns.addArgument(bufferOf(tensor), loc);
+  for (unsigned symbol : body.usedSymbols())
+    math.bindSymbol(symbol, standIns.addArgument(b.getIndexType(), loc));
+  b.setInsertionPointToEnd(&standIns);
 }
 
 //===- The function ---------------------------------------------------------------------------===//
@@ -80,16 +89,9 @@ static SmallVector<Attribute> headComment(dlx::KernelOp kernel, OpBuilder &build
   return comment;
 }
 
-gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
-  auto buffer = [&](Type tensor) -> Type {
-    return MemRefType::get({ShapedType::kDynamic},
-                           storageType(cast<RankedTensorType>(tensor).getElementType()));
-  };
-  SmallVector<Type> types;
-  for (Type tensor : kernel.getBodyBlock().getArgumentTypes())
-    types.push_back(buffer(tensor));
-  for (Type tensor : kernel.getResultTensors().getTypes())
-    types.push_back(buffer(tensor));
+void KernelBuilder::begin(gpu::GPUModuleOp module) {
+  SmallVector<Type> types = llvm::map_to_vector(kernel.getBodyBlock().getArgumentTypes(), bufferOf);
+  llvm::append_range(types, llvm::map_range(kernel.getResultTensors().getTypes(), bufferOf));
   types.append(body.usedSymbols().size(), b.getI64Type());
 
   // Every symbol of a module may be a word of C++ or of CUDA, and kernels link into one image: a
@@ -99,11 +101,11 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
     if (!llvm::isAlnum(c))
       c = '_';
   b.setInsertionPointToEnd(module.getBody());
-  auto func = gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
-  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  func->setAttr("dlc.comment", b.getArrayAttr(headComment(kernel, b)));
+  function = gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function->setAttr("dlc.comment", b.getArrayAttr(headComment(kernel, b)));
   auto role = [&](unsigned position, const std::string &text) {
-    func.setArgAttr(position, "dlc.role", b.getStringAttr(text));
+    function.setArgAttr(position, "dlc.role", b.getStringAttr(text));
   };
   for (BlockArgument argument : kernel.getBodyBlock().getArguments())
     role(argument.getArgNumber(), roleOf(argument));
@@ -115,17 +117,14 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
                          : "also");
   // No output overlaps an input (dlx.launch).
   for (unsigned i = 0; i <= position; ++i)
-    func.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+    function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
   for (unsigned symbol : body.usedSymbols())
     role(++position, "s" + std::to_string(symbol) + "_arg");
-  b.setInsertionPointToEnd(&func.getBody().front());
+  arguments = &function.getBody().front();
+  b.setInsertionPointToEnd(arguments);
   gpu::ReturnOp::create(b, loc);
-  b.setInsertionPointToStart(&func.getBody().front());
-  return func;
-}
-
-void KernelBuilder::bindSymbols() {
-  unsigned position = kernel.getBodyBlock().getNumArguments() + kernel.getResultTensors().size();
+  b.setInsertionPointToStart(arguments);
+  position = kernel.getBodyBlock().getNumArguments() + kernel.getResultTensors().size();
   for (unsigned symbol : body.usedSymbols()) {
     Value value =
         arith::IndexCastOp::create(b, loc, b.getIndexType(), function.getArgument(position++));

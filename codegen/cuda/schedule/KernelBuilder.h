@@ -19,11 +19,13 @@ namespace dlc::codegen {
 
 class KernelBuilder : public KernelView {
 public:
-  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and
-  /// of the results, then the symbols that the kernel uses, as i64. With `part` it serves those
-  /// shapes alone.
-  KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
-                llvm::ArrayRef<dl::Range> symbols, const std::optional<ShapePart> &part = {});
+  /// Starts without a function: until begin(), emitted ops refer to stand-ins for the inputs and
+  /// the symbols, and are dropped with the builder. With `part` the kernel serves some shapes.
+  KernelBuilder(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols,
+                const std::optional<ShapePart> &part = {});
+  /// Begins the function in `module`: its arguments are the buffers of the inputs and of the
+  /// results, then the symbols that the kernel uses, as i64.
+  void begin(mlir::gpu::GPUModuleOp module);
 
   mlir::OpBuilder b;
   mlir::Location loc;
@@ -95,7 +97,12 @@ public:
   mlir::Value read(mlir::Value memref, llvm::ArrayRef<mlir::Value> at);
   void write(mlir::Value memref, llvm::ArrayRef<mlir::Value> at, mlir::Value value);
   /// The buffer of an input, of the result.
-  mlir::Value input(unsigned position) { return function.getArgument(position); }
+  mlir::Value input(unsigned position) { return arguments->getArgument(position); }
+  /// Gives the buffer of an input an identifier in the text.
+  void nameInput(unsigned position, llvm::StringRef role) {
+    if (function)
+      function.setArgAttr(position, "dlc.role", b.getStringAttr(role));
+  }
   std::string inputRole(unsigned position) {
     return llvm::cast<mlir::StringAttr>(function.getArgAttr(position, "dlc.role")).str();
   }
@@ -131,20 +138,18 @@ public:
   /// The same, and the blocks keep columns of weights in shared memory beside what finish() asks
   /// for.
   void makePersistent(llvm::ArrayRef<abi::KeptColumns> kept);
-  /// Takes the function away again: the kernel gets no code.
-  void abandon() { function.erase(); }
   /// Ends the function and records how it is launched, with bytes of dynamic shared memory.
   void finish(int64_t threads, llvm::ArrayRef<mlir::AffineExpr> grid, int64_t dynamicShared = 0);
 
 private:
-  mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);
-  void bindSymbols();
   /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below
   /// 2^31.
   unsigned indexBits() const;
 
   llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr>
-      cut; // group variables as quotients and remainders of flat indices
+      cut;              // group variables as quotients and remainders of flat indices
+  mlir::Block standIns; // has arguments for the inputs and the symbols
+  mlir::Block *arguments = &standIns;
   mlir::gpu::GPUFuncOp function;
 };
 

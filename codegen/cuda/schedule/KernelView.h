@@ -16,8 +16,8 @@ namespace dlc::codegen {
 /// begun, and nothing is emitted.
 class KernelView {
 public:
-  /// With `part` the kernel serves only those shapes. `load` is how its body reads an input, for
-  /// those who emit it.
+  /// With `part` the kernel serves only those shapes. `load` reads an input where the body is
+  /// emitted.
   KernelView(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols,
              const std::optional<ShapePart> &part = {}, BodyEmitter::Load load = {});
   KernelView(const KernelView &) = delete;

@@ -29,18 +29,17 @@ static bool allowsTf32Of(dlx::KernelOp kernel) {
   return some && all;
 }
 
-PlanQuestion::PlanQuestion(dlx::KernelOp kernel, gpu::GPUModuleOp scratch,
-                           ArrayRef<dl::Range> symbols, std::optional<ShapePart> part)
-    : k(kernel, scratch, symbols, part), allowsTf32(allowsTf32Of(kernel)), scratch(scratch),
-      symbols(symbols) {}
+PlanQuestion::PlanQuestion(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols,
+                           const std::optional<ShapePart> &part)
+    : k(kernel, symbols, part), allowsTf32(allowsTf32Of(kernel)), symbols(symbols) {}
 
 PlanQuestion::PlanQuestion(PlanQuestion &whole, const ShapePart &part)
-    : PlanQuestion(whole.kernel(), whole.scratch, whole.symbols, part) {
+    : PlanQuestion(whole.kernel(), whole.symbols, part) {
   k.attention = whole.k.attention;
 }
 
 PlanQuestion::PlanQuestion(PlanQuestion &whole, ArrayRef<dl::Range> symbols)
-    : PlanQuestion(whole.kernel(), whole.scratch, symbols) {
+    : PlanQuestion(whole.kernel(), symbols) {
   k.attention = whole.k.attention;
 }
 

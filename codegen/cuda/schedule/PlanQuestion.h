@@ -10,17 +10,16 @@
 
 namespace dlc::codegen {
 
-/// A kernel, for all of its shapes or a part of them, for which plans are compared. Nothing is
-/// emitted for it: its function, which `scratch` gets, is taken away with it.
+/// A kernel, for all of its shapes or a part of them, for which plans are compared. It gets no
+/// function.
 class PlanQuestion {
 public:
-  PlanQuestion(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp scratch,
-               llvm::ArrayRef<dl::Range> symbols, std::optional<ShapePart> part = {});
+  PlanQuestion(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols,
+               const std::optional<ShapePart> &part = {});
   /// The same kernel for a part of its shapes.
   PlanQuestion(PlanQuestion &whole, const ShapePart &part);
   /// The same kernel where the symbols have these ranges.
   PlanQuestion(PlanQuestion &whole, llvm::ArrayRef<dl::Range> symbols);
-  ~PlanQuestion() { k.abandon(); }
   PlanQuestion(const PlanQuestion &) = delete;
   PlanQuestion &operator=(const PlanQuestion &) = delete;
 
@@ -52,7 +51,6 @@ public:
   const bool allowsTf32;
 
 private:
-  mlir::gpu::GPUModuleOp scratch;
   llvm::SmallVector<dl::Range> symbols; // of the module
   bool hasLookedForProduct = false;
   std::optional<Contraction> sides;

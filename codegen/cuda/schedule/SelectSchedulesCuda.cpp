@@ -59,8 +59,8 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
   LogicalResult selectAll(ModuleOp target);
   dlx::PlanAttr bestWanted(dlx::KernelOp kernel, ArrayRef<dlx::PlanAttr> plans) const;
   FailureOr<const Schedule *> select(dlx::KernelOp kernel, PlanQuestion &question);
-  LogicalResult require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch);
-  LogicalResult decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch);
+  LogicalResult require(dlx::KernelOp kernel);
+  LogicalResult decide(dlx::KernelOp kernel);
   void addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart> parts, int64_t gpu);
 
   SmallVector<dl::Range> symbols;
@@ -106,14 +106,14 @@ FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
 /// Gives the program around the kernel what its plan needs: the operands of products, which all
 /// plans of one read alike, the weights of recurrences and the memory of whole lines, whose plans
 /// are written.
-LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
+LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel) {
   bool isProduct = kernel.getKind() == dlx::KernelKind::contraction;
   if (!isProduct && kernel.getKind() != dlx::KernelKind::lines &&
       kernel.getKind() != dlx::KernelKind::recurrent)
     return success();
   Requirements needs;
   {
-    PlanQuestion question(kernel, scratch, symbols);
+    PlanQuestion question(kernel, symbols);
     if (isProduct) {
       needs = operandsOfProduct(question, {});
     } else {
@@ -181,7 +181,7 @@ void SelectSchedulesCuda::addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart
 
 /// Writes the plan, and the kernels that take this one's place for a part of the shapes or on a
 /// Hopper.
-LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
+LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel) {
   bool isAttention = kernel.getKind() == dlx::KernelKind::attention,
        isContraction = kernel.getKind() == dlx::KernelKind::contraction,
        hasParts = kernel.getKind() == dlx::KernelKind::reduce ||
@@ -200,7 +200,7 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
       return failure();
     attention = *found;
   }
-  PlanQuestion question(expanded ? *expanded : kernel, scratch, symbols);
+  PlanQuestion question(expanded ? *expanded : kernel, symbols);
   question.k.attention = attention;
   bool isForced = forced.concern(kernel),
        isForcedOnHopper = forced.wants(kernel, kWgmmaSchedule.name) ||
@@ -248,9 +248,6 @@ LogicalResult SelectSchedulesCuda::selectAll(ModuleOp target) {
     names.push_back(schedule->name);
   if (failed(forced.check(target, names)))
     return failure();
-  OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
-  OwningOpRef<gpu::GPUModuleOp> scratch =
-      gpu::GPUModuleOp::create(builder, target.getLoc(), "scratch");
   for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>())) {
     if (kernel.getEntry())
       continue;
@@ -259,13 +256,13 @@ LogicalResult SelectSchedulesCuda::selectAll(ModuleOp target) {
       return kernel.emitOpError("writes ")
              << dl::text(result, kernel)
              << " in tiles; cuda kernels write plain layouts and read any";
-    if (failed(require(kernel, *scratch)))
+    if (failed(require(kernel)))
       return failure();
   }
   for (dlx::KernelOp kernel : llvm::to_vector(target.getOps<dlx::KernelOp>()))
-    if (!kernel.getEntry() && failed(decide(kernel, *scratch)))
+    if (!kernel.getEntry() && failed(decide(kernel)))
       return failure();
-  formChains(target, *scratch, symbols, *useNamed(chains));
+  formChains(target, symbols, *useNamed(chains));
   return success();
 }
 

@@ -123,10 +123,8 @@ AttentionTemplate::Operand AttentionTemplate::operand(StringRef suffix, LoopNest
   result.tensor = k.body.storedAt(result.tensor, result.at);
   chooseCopies(result);
   if (auto argument = dyn_cast<BlockArgument>(result.tensor)) {
-    auto buffer = cast<BlockArgument>(k.input(argument.getArgNumber()));
-    auto function = cast<gpu::GPUFuncOp>(buffer.getOwner()->getParentOp());
     StringRef role = suffix == "q" ? "query" : suffix == "k" ? "key" : "value";
-    function.setArgAttr(buffer.getArgNumber(), "dlc.role", k.b.getStringAttr(role));
+    k.nameInput(argument.getArgNumber(), role);
   }
   return result;
 }

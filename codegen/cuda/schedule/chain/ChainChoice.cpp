@@ -46,8 +46,8 @@ struct Run {
 
 class ChainFormer {
 public:
-  ChainFormer(ModuleOp target, gpu::GPUModuleOp scratch, ArrayRef<dl::Range> symbols, ChainUse use)
-      : target(target), scratch(scratch), symbols(symbols), use(use) {}
+  ChainFormer(ModuleOp target, ArrayRef<dl::Range> symbols, ChainUse use)
+      : target(target), symbols(symbols), use(use) {}
 
   void form(dlx::ProgramOp program);
 
@@ -65,7 +65,6 @@ private:
   void create(ArrayRef<Stage> stages, int64_t blocks, double ns);
 
   ModuleOp target;
-  gpu::GPUModuleOp scratch;
   ArrayRef<dl::Range> symbols;
   ChainUse use;
 };
@@ -155,7 +154,7 @@ std::optional<Stage> ChainFormer::stageOf(dlx::LaunchOp launch) {
   if (!kernel.getPlan() || !fitsChain(*kernel.getPlan()) || !isStatic(kernel) ||
       kernel.getVariants() || kernel.getProductCalls())
     return std::nullopt;
-  PlanQuestion question(kernel, scratch, symbols);
+  PlanQuestion question(kernel, symbols);
   const GpuModel gpu = question.k.gpu();
   dlx::PlanAttr plan = *kernel.getPlan();
   if (plan.getSchedule() == kRowsSchedule.name && question.usualOf(question.product()->batch) > 1)
@@ -269,11 +268,10 @@ void ChainFormer::form(dlx::ProgramOp program) {
   }
 }
 
-void formChains(ModuleOp target, gpu::GPUModuleOp scratch, ArrayRef<dl::Range> symbols,
-                ChainUse use) {
+void formChains(ModuleOp target, ArrayRef<dl::Range> symbols, ChainUse use) {
   if (use == ChainUse::never)
     return;
-  ChainFormer former(target, scratch, symbols, use);
+  ChainFormer former(target, symbols, use);
   for (auto program : target.getOps<dlx::ProgramOp>())
     former.form(program);
 }

@@ -25,9 +25,8 @@ inline constexpr llvm::StringLiteral kChainSchedule = "chain";
 enum class ChainUse { asEstimated, always, never };
 
 /// Gives launches of `target`, whose kernels have their plans, the chains that take their place. A
-/// launch is in one chain at most. `scratch` takes what questions about plans leave behind.
-void formChains(mlir::ModuleOp target, mlir::gpu::GPUModuleOp scratch,
-                llvm::ArrayRef<dl::Range> symbols, ChainUse use);
+/// launch is in one chain at most.
+void formChains(mlir::ModuleOp target, llvm::ArrayRef<dl::Range> symbols, ChainUse use);
 
 } // namespace dlc::codegen
 

@@ -97,10 +97,8 @@ void OrderSchedule::copy(const Elements &from, Value fromIndex, const Elements &
 void OrderSchedule::sortThroughMemory() {
   unsigned inputs = k.body.getKernel().getBodyBlock().getNumArguments();
   auto memory = [&](unsigned position, const char *role) {
-    auto argument = cast<BlockArgument>(k.input(position));
-    cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())
-        .setArgAttr(position, "dlc.role", k.b.getStringAttr(role));
-    return argument;
+    k.nameInput(position, role);
+    return k.input(position);
   };
   Elements whole;
   whole.keys = memory(inputs - 2, "line_keys");

@@ -12,15 +12,14 @@ using namespace mlir;
 namespace dlc::codegen {
 
 void UnitSteps::nameArguments() {
-  auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(exchange).getOwner()->getParentOp());
-  auto name = [&](unsigned argument, const char *role) {
-    function.setArgAttr(argument, "dlc.role", k.b.getStringAttr(role));
+  auto name = [&](auto operand, const char *role) {
+    k.nameInput(cast<BlockArgument>(input(operand)).getArgNumber(), role);
   };
   if (product)
-    name(cast<BlockArgument>(input(product.getWeight())).getArgNumber(), "weight_of_below");
+    name(product.getWeight(), "weight_of_below");
   else
-    name(cast<BlockArgument>(input(r.gates)).getArgNumber(), "gates");
-  name(cast<BlockArgument>(input(r.weight)).getArgNumber(), "weight");
+    name(r.gates, "gates");
+  name(r.weight, "weight");
 }
 
 void UnitSteps::keepAll(ArrayRef<abi::KeptColumns> lists) {
