@@ -7,7 +7,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
-#include "codegen/cuda/schedule/variants/ShapeSamples.h"
+#include "codegen/cuda/schedule/variants/PlanParts.h"
 
 using namespace mlir;
 
@@ -20,14 +20,13 @@ static constexpr size_t kSamples = 216;
 static constexpr int64_t kLargestSampled = int64_t(1) << 20;
 
 SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, dlx::PlanAttr plan) {
-  SmallVector<PlannedPart> parts;
   KernelBuilder &k = question.k;
   AttentionTile ofAll = tileOfAttention(plan);
   AttentionTemplate attention(k, *k.attention, ofAll.unit);
   SmallVector<AffineExpr> extents = attention.extents();
   ShapeSamples samples(extents, k.ranges(), kSamples, kLargestSampled);
   if (samples.size() < 2)
-    return parts;
+    return {};
   AttentionShape usual = attention.shape();
   std::vector<AttentionShape> shapes;
   SmallVector<AttentionTile> tiles = {ofAll};
@@ -40,27 +39,18 @@ SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, dlx::PlanAttr 
     if (!llvm::is_contained(tiles, tile))
       tiles.push_back(tile);
   }
-  std::vector<std::vector<double>> costs;
-  for (const AttentionShape &shape : shapes) {
-    costs.emplace_back();
+  auto costsAt = [&](size_t sample) {
+    std::vector<double> costs;
     for (const AttentionTile &tile : tiles)
-      costs.back().push_back(tile.parts > 1 && tile.count(shape) > abi::kGridCounter
-                                 ? kNeverServes
-                                 : estimatedClocks(tile, shape, k.gpu()));
-  }
-  llvm::erase_if(extents, [&](AffineExpr extent) {
-    return dl::asConstant(extent) || !growsWithSymbols(extent, k.ranges());
-  });
-  auto [extent, divided] = samples.divide(costs, extents, std::nullopt, kMostParts);
-  for (const PlanPart &part : divided) {
-    if (part.plan == 0)
-      continue;
-    ShapePart some = {extent, {part.least, part.most}};
-    PlanQuestion within(question, some);
-    if (dlx::PlanAttr own = planOfAttention(within, ofAll.unit, tiles[part.plan]))
-      parts.push_back({some, own});
-  }
-  return parts;
+      costs.push_back(tile.parts > 1 && tile.count(shapes[sample]) > abi::kGridCounter
+                          ? kNeverServes
+                          : estimatedClocks(tile, shapes[sample], k.gpu()));
+    return costs;
+  };
+  return planned(question, samples.divide(costsAt, dividersOf(extents, k.ranges()), kMostParts),
+                 [&](PlanQuestion &part, size_t tile) {
+                   return planOfAttention(part, ofAll.unit, tiles[tile]);
+                 });
 }
 
 } // namespace dlc::codegen

@@ -9,7 +9,7 @@
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/attention/AttentionTemplate.h"
 #include "codegen/cuda/schedule/attention/AttentionWgmmaChoice.h"
-#include "codegen/cuda/schedule/variants/ShapeSamples.h"
+#include "codegen/cuda/schedule/variants/PlanParts.h"
 #include "codegen/plan/PlanChoice.h"
 #include "ir/machine/EstimateMargins.h"
 
@@ -246,14 +246,11 @@ static WgmmaAttentionTile tileOf(dlx::PlanAttr plan) {
 }
 
 SmallVector<PlannedPart> wgmmaPartsOfAttention(PlanQuestion &question, bool always) {
-  SmallVector<PlannedPart> parts;
   dlx::PlanAttr ofAll = planOf(question, {});
   if (!ofAll)
-    return parts;
-  if (always) {
-    parts.push_back({std::nullopt, ofAll});
-    return parts;
-  }
+    return {};
+  if (always)
+    return {{std::nullopt, ofAll}};
   KernelBuilder &k = question.k;
   // Plan 0 is what there is without wgmma.
   AttentionTemplate other(k, *k.attention, ProductUnit::tensorCores);
@@ -269,35 +266,20 @@ SmallVector<PlannedPart> wgmmaPartsOfAttention(PlanQuestion &question, bool alwa
   };
   SmallVector<AffineExpr> otherExtents = other.extents(), extents = attention.extents();
   ShapeSamples samples(otherExtents, k.ranges(), kSamples, kLargestSampled);
-  if (samples.size() < 2) {
-    std::vector<double> costs = costsOf(other.shape(), shape);
-    size_t least = std::min_element(costs.begin(), costs.end()) - costs.begin();
-    if (least > 0)
-      parts.push_back({std::nullopt, planOf(question, tiles[least - 1])});
-    return parts;
-  }
-  std::vector<std::vector<double>> costs;
-  for (size_t sample = 0; sample < samples.size(); ++sample) {
+  auto costsAt = [&](size_t sample) {
     auto at = [&](const AttentionShape &usual, ArrayRef<AffineExpr> sides) {
       SmallVector<int64_t> values;
       for (AffineExpr side : sides)
         values.push_back(std::clamp<int64_t>(samples.valueAt(side, sample), 1, kLongestSide));
       return AttentionTemplate::with(usual, values);
     };
-    costs.push_back(costsOf(at(other.shape(), otherExtents), at(shape, extents)));
-  }
-  llvm::erase_if(extents, [&](AffineExpr extent) {
-    return dl::asConstant(extent) || !growsWithSymbols(extent, k.ranges());
-  });
-  auto [extent, divided] = samples.divide(costs, extents, std::nullopt, kMostWgmmaParts);
-  for (const PlanPart &part : divided)
-    if (part.plan != 0) {
-      ShapePart some = {extent, {part.least, part.most}};
-      PlanQuestion within(question, some);
-      if (dlx::PlanAttr plan = planOf(within, tiles[part.plan - 1]))
-        parts.push_back({some, plan});
-    }
-  return parts;
+    return costsOf(at(other.shape(), otherExtents), at(shape, extents));
+  };
+  return planned(question,
+                 samples.size() < 2
+                     ? undivided(costsOf(other.shape(), shape))
+                     : samples.divide(costsAt, dividersOf(extents, k.ranges()), kMostWgmmaParts),
+                 [&](PlanQuestion &part, size_t plan) { return planOf(part, tiles[plan - 1]); });
 }
 
 static dlx::PlanAttr match(PlanQuestion &question) { return planOf(question, {}); }

@@ -5,7 +5,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/contraction/sparse/ContractionSparse.h"
-#include "codegen/cuda/schedule/variants/ShapeSamples.h"
+#include "codegen/cuda/schedule/variants/PlanParts.h"
 #include "codegen/plan/PlanChoice.h"
 
 using namespace mlir;
@@ -43,21 +43,19 @@ public:
     }
   }
 
-  /// `fewRows`: shapes that other kernels serve.
-  SmallVector<std::pair<ShapePart, ProductTile>> parts(const std::optional<ShapePart> &fewRows,
-                                                       size_t most);
-  /// The parts of the shapes with their tiles; an entry without a part serves all shapes.
-  SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
-  wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaTile &fed);
-  /// The same for columns of which two of each four neighbours are stored.
-  SmallVector<std::pair<std::optional<ShapePart>, SparseWgmmaTile>> sparseWgmmaParts();
+  /// The tiles that suit some shape; the first one is that of the kernel for all of them.
+  SmallVector<ProductTile> tiles() const;
+  /// The parts of the shapes that one of `tiles` but the first serves best. `fewRows`: shapes that
+  /// other kernels serve.
+  SmallVector<ServedPart> parts(ArrayRef<ProductTile> tiles,
+                                const std::optional<ShapePart> &fewRows, size_t most) const;
+  /// The parts in which one of `tiles`, counted from 1, beats the best tile of `unit`. The estimate
+  /// for `unit` is multiplied by `times`.
+  template <class Tile>
+  SmallVector<ServedPart> partsOnHopper(ArrayRef<Tile> tiles, double times,
+                                        const std::optional<ShapePart> &fewRows) const;
 
 private:
-  /// Returns the `tiles` that beat the best tile of `unit`, each with the range of shapes in which
-  /// it does. The estimate for `unit` is multiplied by `times`.
-  template <class Tile>
-  SmallVector<std::pair<std::optional<ShapePart>, Tile>>
-  partsOnHopper(ArrayRef<Tile> tiles, double times, const std::optional<ShapePart> &fewRows) const;
   /// The extents by which parts may be told apart.
   SmallVector<AffineExpr> dividers(const std::optional<ShapePart> &fewRows) const;
   /// Clocks of a tile, as long as no block waits for another: infinite where the parts of a tile
@@ -78,12 +76,7 @@ static std::optional<int64_t> afterFew(const std::optional<ShapePart> &fewRows) 
 SmallVector<AffineExpr> ProductSampler::dividers(const std::optional<ShapePart> &fewRows) const {
   if (fewRows)
     return {fewRows->extent};
-  SmallVector<AffineExpr> found;
-  for (AffineExpr extent : {rows.extent, columns.extent, c.batch.extent, c.depth.extent})
-    if (!dl::asConstant(extent) && growsWithSymbols(extent, k.ranges()) &&
-        !llvm::is_contained(found, extent))
-      found.push_back(extent);
-  return found;
+  return dividersOf({rows.extent, columns.extent, c.batch.extent, c.depth.extent}, k.ranges());
 }
 
 double ProductSampler::clocksOf(const ProductTile &tile, const ProductShape &shape,
@@ -97,74 +90,46 @@ double ProductSampler::clocksOf(const ProductTile &tile, const ProductShape &sha
 
 //===- Parts ----------------------------------------------------------------------------------===//
 
-SmallVector<std::pair<ShapePart, ProductTile>>
-ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
-  if (samples.size() < 2)
-    return {};
-  const GpuModel &gpu = k.gpu();
-  // Plan 0 is that of the kernel for all shapes.
-  std::vector<ProductTile> tiles = {tileFor(unit)};
+SmallVector<ProductTile> ProductSampler::tiles() const {
+  SmallVector<ProductTile> tiles = {tileFor(unit)};
   bool maySplit = mayShareTiles();
   for (const ProductShape &shape : shapes)
-    if (ProductTile tile = chooseTile(unit, shape, gpu, maySplit); !llvm::is_contained(tiles, tile))
+    if (ProductTile tile = chooseTile(unit, shape, k.gpu(), maySplit);
+        !llvm::is_contained(tiles, tile))
       tiles.push_back(tile);
-  std::vector<std::vector<double>> costs;
-  for (const ProductShape &shape : shapes) {
-    costs.emplace_back();
+  return tiles;
+}
+
+SmallVector<ServedPart> ProductSampler::parts(ArrayRef<ProductTile> tiles,
+                                              const std::optional<ShapePart> &fewRows,
+                                              size_t most) const {
+  if (samples.size() < 2)
+    return {};
+  auto costsAt = [&](size_t sample) {
+    std::vector<double> costs;
     for (const ProductTile &tile : tiles)
-      costs.back().push_back(clocksOf(tile, shape, gpu));
-  }
-  auto [extent, divided] = samples.divide(costs, dividers(fewRows), afterFew(fewRows), most);
-  SmallVector<std::pair<ShapePart, ProductTile>> found;
-  for (const PlanPart &part : divided)
-    if (part.plan != 0)
-      found.push_back({{extent, {part.least, part.most}}, tiles[part.plan]});
-  return found;
-}
-
-SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
-ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaTile &fed) {
-  SmallVector<WgmmaTile> tiles;
-  for (const WgmmaTile &tile : wgmmaTiles())
-    if (tile.parts == 1 || c.batch.groups.empty())
-      tiles.push_back(tile.fedAs(fed));
-  return partsOnHopper<WgmmaTile>(tiles, c.nest.isWindow() ? kHopper.schedules.windows : 1,
-                                  fewRows);
-}
-
-SmallVector<std::pair<std::optional<ShapePart>, SparseWgmmaTile>>
-ProductSampler::sparseWgmmaParts() {
-  return partsOnHopper<SparseWgmmaTile>(llvm::to_vector(sparseWgmmaTiles()), 1, {});
+      costs.push_back(clocksOf(tile, shapes[sample], k.gpu()));
+    return costs;
+  };
+  return samples.divide(costsAt, dividers(fewRows), most, afterFew(fewRows));
 }
 
 template <class Tile>
-SmallVector<std::pair<std::optional<ShapePart>, Tile>>
+SmallVector<ServedPart>
 ProductSampler::partsOnHopper(ArrayRef<Tile> tiles, double times,
                               const std::optional<ShapePart> &fewRows) const {
-  std::vector<std::vector<double>> costs;
-  for (const ProductShape &shape : shapes) {
+  auto costsAt = [&](size_t sample) {
     // Plan 0 is what there is without wgmma.
+    const ProductShape &shape = shapes[sample];
     ProductTile other = chooseTile(unit, shape, kHopper, true);
-    costs.push_back({estimatedClocks(other, shape, kHopper) * times});
+    std::vector<double> costs = {estimatedClocks(other, shape, kHopper) * times};
     for (const Tile &tile : tiles)
-      costs.back().push_back(estimatedClocks(tile, shape));
-  }
-  if (shapes.empty())
-    return {};
-  if (shapes.size() == 1) {
-    const std::vector<double> &all = costs.front();
-    size_t least = std::min_element(all.begin(), all.end()) - all.begin();
-    if (least == 0)
-      return {};
-    return {{std::nullopt, tiles[least - 1]}};
-  }
-  auto [extent, divided] =
-      samples.divide(costs, dividers(fewRows), afterFew(fewRows), kMostWgmmaParts);
-  SmallVector<std::pair<std::optional<ShapePart>, Tile>> found;
-  for (const PlanPart &part : divided)
-    if (part.plan != 0)
-      found.push_back({ShapePart{extent, {part.least, part.most}}, tiles[part.plan - 1]});
-  return found;
+      costs.push_back(estimatedClocks(tile, shape));
+    return costs;
+  };
+  if (shapes.size() == 1)
+    return undivided(costsAt(0));
+  return samples.divide(costsAt, dividers(fewRows), kMostWgmmaParts, afterFew(fewRows));
 }
 
 //===- Kernels --------------------------------------------------------------------------------===//
@@ -246,32 +211,15 @@ SmallVector<PlannedPart> partsOfProduct(PlanQuestion &question) {
   const ProductUnit unit = sparseColumnsOf(*c) ? ProductUnit::sparseTensorCores
                            : onTensorCores     ? ProductUnit::tensorCores
                                                : ProductUnit::floats;
-  for (auto &[shapes, tile] :
-       ProductSampler(question.k, *c, unit).parts(fewRows, kMostParts + 1 - parts.size()))
-    add(shapes, [&](PlanQuestion &part) {
-      return unit == ProductUnit::sparseTensorCores ? planOfSparseTiles(part, tile)
-                                                    : planOfTiles(part, unit, tile);
-    });
-  return parts;
-}
-
-/// The plans of `found`, tiles with the parts of the shapes that they are for, by `planOf`.
-template <class Tile>
-static SmallVector<PlannedPart>
-plansOf(PlanQuestion &question, ArrayRef<std::pair<std::optional<ShapePart>, Tile>> found,
-        dlx::PlanAttr (*planOf)(PlanQuestion &, const std::optional<Tile> &)) {
-  SmallVector<PlannedPart> parts;
-  for (const auto &[shapes, tile] : found) {
-    dlx::PlanAttr plan;
-    if (shapes) {
-      PlanQuestion part(question, *shapes);
-      plan = planOf(part, tile);
-    } else {
-      plan = planOf(question, tile);
-    }
-    if (plan)
-      parts.push_back({shapes, plan});
-  }
+  ProductSampler sampler(question.k, *c, unit);
+  SmallVector<ProductTile> tiles = sampler.tiles();
+  llvm::append_range(parts,
+                     planned(question, sampler.parts(tiles, fewRows, kMostParts + 1 - parts.size()),
+                             [&](PlanQuestion &part, size_t tile) {
+                               return unit == ProductUnit::sparseTensorCores
+                                          ? planOfSparseTiles(part, tiles[tile])
+                                          : planOfTiles(part, unit, tiles[tile]);
+                             }));
   return parts;
 }
 
@@ -285,14 +233,22 @@ SmallVector<PlannedPart> wgmmaPartsOfProduct(PlanQuestion &question, bool always
   Contraction &c = *question.product();
   if (hasFewRows(c))
     return {};
-  if (ofSparse)
-    return plansOf<SparseWgmmaTile>(
-        question, ProductSampler(question.k, c, ProductUnit::sparseTensorCores).sparseWgmmaParts(),
-        planOfSparseWgmma);
-  return plansOf<WgmmaTile>(question,
-                            ProductSampler(question.k, c, ProductUnit::tensorCores)
-                                .wgmmaParts(partOfFewRows(question), wgmmaTileOf(ofAll)),
-                            planOfWgmma);
+  if (ofSparse) {
+    SmallVector<SparseWgmmaTile> tiles = llvm::to_vector(sparseWgmmaTiles());
+    ProductSampler sampler(question.k, c, ProductUnit::sparseTensorCores);
+    return planned(
+        question, sampler.partsOnHopper<SparseWgmmaTile>(tiles, 1, {}),
+        [&](PlanQuestion &part, size_t plan) { return planOfSparseWgmma(part, tiles[plan - 1]); });
+  }
+  SmallVector<WgmmaTile> tiles;
+  for (const WgmmaTile &tile : wgmmaTiles())
+    if (tile.parts == 1 || c.batch.groups.empty())
+      tiles.push_back(tile.fedAs(wgmmaTileOf(ofAll)));
+  ProductSampler sampler(question.k, c, ProductUnit::tensorCores);
+  double times = c.nest.isWindow() ? kHopper.schedules.windows : 1;
+  return planned(
+      question, sampler.partsOnHopper<WgmmaTile>(tiles, times, partOfFewRows(question)),
+      [&](PlanQuestion &part, size_t plan) { return planOfWgmma(part, tiles[plan - 1]); });
 }
 
 } // namespace dlc::codegen

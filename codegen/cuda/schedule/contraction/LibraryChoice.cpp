@@ -61,10 +61,8 @@ class LibraryChoice {
 public:
   LibraryChoice(dlx::KernelOp kernel, PlanQuestion &question) : kernel(kernel), question(question) {
     Contraction &c = *question.product();
-    for (const Side *side : {&c.m, &c.n, &c.batch, &c.depth})
-      if (!dl::asConstant(side->extent) && growsWithSymbols(side->extent, question.k.ranges()) &&
-          !llvm::is_contained(extents, side->extent))
-        extents.push_back(side->extent);
+    extents =
+        dividersOf({c.m.extent, c.n.extent, c.batch.extent, c.depth.extent}, question.k.ranges());
   }
 
   /// Where the call pays: entries of `product_calls`.
@@ -153,12 +151,12 @@ SmallVector<Attribute> LibraryChoice::calls() {
       ofGpu.push_back(costs(one, samples.symbolsAt(sample), *gpu));
   }
   for (auto [gpu, ofGpu] : llvm::zip_equal(gpus, all)) {
-    auto [extent, parts] = samples.divide(ofGpu, extents, std::nullopt, kMostParts);
-    for (const PlanPart &part : parts)
-      if (part.plan == 1)
-        found.push_back(dlx::CallAttr::get(
-            context, gpu->architecture, AffineMapAttr::get(dl::dimsMap({extent}, context)),
-            DenseI64ArrayAttr::get(context, {part.least, part.most})));
+    for (const ServedPart &part :
+         samples.divide([&](size_t sample) { return ofGpu[sample]; }, extents, kMostParts))
+      found.push_back(dlx::CallAttr::get(
+          context, gpu->architecture,
+          AffineMapAttr::get(dl::dimsMap({part.shapes->extent}, context)),
+          DenseI64ArrayAttr::get(context, {part.shapes->range.min, part.shapes->range.max})));
   }
   return found;
 }

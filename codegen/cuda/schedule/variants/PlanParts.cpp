@@ -8,7 +8,6 @@
 
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/recurrent/RecurrentElements.h"
-#include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "codegen/plan/PlanChoice.h"
 #include "ir/machine/EstimateMargins.h"
 
@@ -24,6 +23,23 @@ static constexpr size_t kMostParts = 4; // of which one may have the plan for al
 static constexpr size_t kSamples = 36, kFewSamples = 4;
 /// Values of a symbol beyond this are taken to be none that a model has.
 static constexpr int64_t kLargestSampled = int64_t(1) << 26;
+
+SmallVector<PlannedPart> planned(PlanQuestion &question, ArrayRef<ServedPart> parts,
+                                 llvm::function_ref<dlx::PlanAttr(PlanQuestion &, size_t)> planOf) {
+  SmallVector<PlannedPart> found;
+  for (const ServedPart &part : parts) {
+    dlx::PlanAttr plan;
+    if (part.shapes) {
+      PlanQuestion within(question, *part.shapes);
+      plan = planOf(within, part.plan);
+    } else {
+      plan = planOf(question, part.plan);
+    }
+    if (plan)
+      found.push_back({part.shapes, plan});
+  }
+  return found;
+}
 
 static bool isSame(dlx::PlanAttr a, dlx::PlanAttr b) {
   return a.getSchedule() == b.getSchedule() && a.getNumbers() == b.getNumbers();
@@ -45,25 +61,17 @@ static dlx::PlanAttr planOf(PlanQuestion &question, dlx::PlanAttr ofAll) {
 /// The extents that tell the kernel's shapes apart.
 static SmallVector<AffineExpr> extentsOf(PlanQuestion &question) {
   MLIRContext *context = question.kernel().getContext();
-  SmallVector<AffineExpr> found;
-  auto add = [&](AffineExpr extent) {
-    if (!dl::asConstant(extent) && growsWithSymbols(extent, question.k.ranges()) &&
-        !llvm::is_contained(found, extent))
-      found.push_back(extent);
-  };
-  if (question.kind() == dlx::KernelKind::recurrent) {
-    add(recurrencesOf(question.kernel()).front().getRecurrence().rows);
-    return found;
-  }
+  if (question.kind() == dlx::KernelKind::recurrent)
+    return dividersOf(recurrencesOf(question.kernel()).front().getRecurrence().rows,
+                      question.k.ranges());
   const LoopNest &nest = question.k.body.getNest();
   llvm::SmallBitVector inner = nest.innerDims();
   SmallVector<AffineExpr> rows;
   for (auto [dim, extent] : llvm::enumerate(nest.parallel))
     if (!inner.test(dim))
       rows.push_back(extent);
-  add(dl::product(rows, context));
-  add(dl::product(nest.reduction, context));
-  return found;
+  return dividersOf({dl::product(rows, context), dl::product(nest.reduction, context)},
+                    question.k.ranges());
 }
 
 /// Whether another plan than `plan` is faster at one of a few shapes, small and large ones.
@@ -83,9 +91,7 @@ static bool isWorthComparing(PlanQuestion &question, ArrayRef<AffineExpr> extent
 
 /// `plan` for the shapes of a part, with its estimate; the schedule's own plan for these where it
 /// cannot be told whether `plan` serves them. Null where there is none.
-static dlx::PlanAttr planWithin(PlanQuestion &question, const ShapePart &shapes,
-                                dlx::PlanAttr plan) {
-  PlanQuestion part(question, shapes);
+static dlx::PlanAttr planWithin(PlanQuestion &part, dlx::PlanAttr plan) {
   const Schedule *schedule = scheduleNamed(plan.getSchedule());
   if (!schedule->cost)
     return schedule->match(part);
@@ -96,10 +102,9 @@ static dlx::PlanAttr planWithin(PlanQuestion &question, const ShapePart &shapes,
 }
 
 SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan) {
-  SmallVector<PlannedPart> parts;
   SmallVector<AffineExpr> extents = extentsOf(question);
   if (extents.empty() || !isWorthComparing(question, extents, plan))
-    return parts;
+    return {};
   ShapeSamples samples(extents, question.k.ranges(), kSamples, kLargestSampled);
   SmallVector<dlx::PlanAttr> plans = {plan};
   for (AffineExpr extent : extents) {
@@ -118,23 +123,18 @@ SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan)
       }
   }
   if (plans.size() < 2)
-    return parts;
-  std::vector<std::vector<double>> costs;
-  for (size_t sample = 0; sample < samples.size(); ++sample) {
+    return {};
+  auto costsAt = [&](size_t sample) {
     PlanQuestion one(question, samples.symbolsAt(sample));
-    costs.emplace_back();
+    std::vector<double> costs;
     for (dlx::PlanAttr other : plans)
-      costs.back().push_back(nanosecondsBy(other, one));
-  }
-  auto [extent, divided] = samples.divide(costs, extents, std::nullopt, kMostParts);
-  for (const PlanPart &part : divided) {
-    if (part.plan == 0)
-      continue;
-    ShapePart shapes = {extent, {part.least, part.most}};
-    if (dlx::PlanAttr own = planWithin(question, shapes, plans[part.plan]);
-        own && !isSame(own, plan))
-      parts.push_back({shapes, own});
-  }
+      costs.push_back(nanosecondsBy(other, one));
+    return costs;
+  };
+  SmallVector<PlannedPart> parts =
+      planned(question, samples.divide(costsAt, extents, kMostParts),
+              [&](PlanQuestion &part, size_t other) { return planWithin(part, plans[other]); });
+  llvm::erase_if(parts, [&](const PlannedPart &part) { return isSame(part.plan, plan); });
   return parts;
 }
 

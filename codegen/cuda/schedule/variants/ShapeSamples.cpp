@@ -15,6 +15,20 @@ namespace dlc::codegen {
 
 static constexpr size_t kMostSymbols = 3;
 
+SmallVector<ServedPart> undivided(ArrayRef<double> costs) {
+  size_t least = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  return least == 0 ? SmallVector<ServedPart>() : SmallVector<ServedPart>{{std::nullopt, least}};
+}
+
+SmallVector<AffineExpr> dividersOf(ArrayRef<AffineExpr> extents, ArrayRef<dl::Range> symbols) {
+  SmallVector<AffineExpr> found;
+  for (AffineExpr extent : extents)
+    if (!dl::asConstant(extent) && growsWithSymbols(extent, symbols) &&
+        !llvm::is_contained(found, extent))
+      found.push_back(extent);
+  return found;
+}
+
 ShapeSamples::ShapeSamples(ArrayRef<AffineExpr> extents, ArrayRef<dl::Range> ranges, size_t wanted,
                            int64_t largest)
     : ranges(ranges) {
@@ -64,9 +78,24 @@ int64_t ShapeSamples::valueAt(AffineExpr extent, size_t sample) const {
   return value ? value->min : std::numeric_limits<int64_t>::max();
 }
 
+SmallVector<ServedPart>
+ShapeSamples::divide(llvm::function_ref<std::vector<double>(size_t sample)> costsAt,
+                     ArrayRef<AffineExpr> extents, size_t most,
+                     std::optional<int64_t> least) const {
+  std::vector<std::vector<double>> costs;
+  for (size_t sample = 0; sample < size(); ++sample)
+    costs.push_back(costsAt(sample));
+  auto [extent, parts] = partition(costs, extents, most, least);
+  SmallVector<ServedPart> served;
+  for (const PlanPart &part : parts)
+    if (part.plan != 0)
+      served.push_back({ShapePart{extent, {part.least, part.most}}, part.plan});
+  return served;
+}
+
 std::pair<AffineExpr, std::vector<PlanPart>>
-ShapeSamples::divide(ArrayRef<std::vector<double>> costs, ArrayRef<AffineExpr> extents,
-                     std::optional<int64_t> least, size_t most) const {
+ShapeSamples::partition(ArrayRef<std::vector<double>> costs, ArrayRef<AffineExpr> extents,
+                        size_t most, std::optional<int64_t> least) const {
   std::pair<AffineExpr, std::vector<PlanPart>> best;
   double leastLoss = kNeverServes;
   for (AffineExpr extent : extents) {

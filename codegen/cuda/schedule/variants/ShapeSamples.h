@@ -8,6 +8,19 @@
 
 namespace dlc::codegen {
 
+/// A part of the shapes (nullopt: all), and the number of the plan that serves it.
+struct ServedPart {
+  std::optional<ShapePart> shapes;
+  size_t plan;
+};
+
+/// Returns all shapes with the plan whose cost is least; nothing if that is plan 0.
+llvm::SmallVector<ServedPart> undivided(llvm::ArrayRef<double> costs);
+
+/// The ones of `extents` whose values may divide the shapes, each once: they grow with the symbols.
+llvm::SmallVector<mlir::AffineExpr> dividersOf(llvm::ArrayRef<mlir::AffineExpr> extents,
+                                               llvm::ArrayRef<dl::Range> symbols);
+
 /// Some of the shapes that a kernel may have.
 class ShapeSamples {
 public:
@@ -24,15 +37,21 @@ public:
   /// The value of `extent` there; the largest number where it overflows.
   int64_t valueAt(mlir::AffineExpr extent, size_t sample) const;
 
-  /// Divides the shapes by the values of one of `extents`, each of which grows with the symbols:
-  /// which one, and at most `most` parts from end to end of its range, from `least` on (nullopt:
-  /// the whole of it), such that the loss is least. costs[sample][plan] is what the plans take,
-  /// plan 0 the one for all shapes (partitionPlans). No extent where there is nothing to divide.
-  std::pair<mlir::AffineExpr, std::vector<PlanPart>>
-  divide(llvm::ArrayRef<std::vector<double>> costs, llvm::ArrayRef<mlir::AffineExpr> extents,
-         std::optional<int64_t> least, size_t most) const;
+  /// Divides the shapes by the values of one of `extents` (dividersOf): into at most `most` parts
+  /// from end to end of its range, or from `least` on, such that the loss is least. costsAt(sample)
+  /// is what the plans take, plan 0 the one for all shapes (partitionPlans). Returns the parts that
+  /// another plan serves.
+  llvm::SmallVector<ServedPart>
+  divide(llvm::function_ref<std::vector<double>(size_t sample)> costsAt,
+         llvm::ArrayRef<mlir::AffineExpr> extents, size_t most,
+         std::optional<int64_t> least = {}) const;
 
 private:
+  /// The extent, and all parts; no extent if there is nothing to divide.
+  std::pair<mlir::AffineExpr, std::vector<PlanPart>>
+  partition(llvm::ArrayRef<std::vector<double>> costs, llvm::ArrayRef<mlir::AffineExpr> extents,
+            size_t most, std::optional<int64_t> least) const;
+
   llvm::SmallVector<dl::Range> ranges;
   llvm::SmallVector<llvm::SmallVector<dl::Range>> shapes;
 };
