@@ -111,9 +111,10 @@ SmallVector<unsigned> BodyEmitter::memoryOrder() const {
   for (auto [number, tensor] : llvm::enumerate(results))
     if (!isOfRow(number))
       layout = dl::getLayout(typeOf(tensor));
-  SmallVector<unsigned> order;
-  for (unsigned position = 0; position < nest.parallel.size(); ++position)
-    order.push_back(position < layout.order.size() ? layout.order[position] : position);
+  SmallVector<unsigned> order(layout.order.begin(), layout.order.end());
+  // The dims of a window, which the results do not have, come last.
+  for (unsigned dim = order.size(); dim < nest.parallel.size(); ++dim)
+    order.push_back(dim);
   return order;
 }
 

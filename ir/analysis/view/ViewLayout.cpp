@@ -14,8 +14,7 @@ using Order = SmallVector<int64_t, 4>;
 
 static bool isOne(AffineExpr dim) { return dl::isConstant(dim, 1); }
 
-/// All dims in the order of `layout`, the outermost first.
-static Order orderOf(const dl::Layout &layout, int64_t rank) {
+Order memoryOrder(const dl::Layout &layout, int64_t rank) {
   return layout.order.empty() ? llvm::to_vector<4>(llvm::seq<int64_t>(0, rank))
                               : Order(layout.order);
 }
@@ -46,7 +45,7 @@ dl::Layout canonicalLayout(RankedTensorType type, const dl::Layout &layout) {
   if (layout.isTiled())
     return layout;
   dl::Dims dims = dl::getDims(type);
-  return canonicalLayout(dims, movingDims(dims, orderOf(layout, type.getRank())));
+  return canonicalLayout(dims, movingDims(dims, memoryOrder(layout, type.getRank())));
 }
 
 /// The layout of a tensor of dims `to` that has the bytes of one of dims `from` in `layout`, with
@@ -58,7 +57,7 @@ static std::optional<dl::Layout> reshaped(ArrayRef<AffineExpr> from, ArrayRef<Af
   auto groups = dimGroupsOf(from, to);
   if (!groups)
     return std::nullopt;
-  Order old = movingDims(from, orderOf(layout, static_cast<int64_t>(from.size()))), moving;
+  Order old = movingDims(from, memoryOrder(layout, static_cast<int64_t>(from.size()))), moving;
   auto movingOf = [](ArrayRef<AffineExpr> dims, unsigned begin, unsigned end) {
     return movingDims(dims, llvm::to_vector<4>(llvm::seq<int64_t>(begin, end)));
   };
@@ -86,7 +85,7 @@ static Order sourcesOf(dl::PermuteOp permute) {
 /// The canonical layout of a tensor of dims `to` whose dim names[i] is what dim i is in `layout`.
 static dl::Layout renamed(ArrayRef<AffineExpr> to, const dl::Layout &layout, const Order &names) {
   Order order;
-  for (int64_t dim : orderOf(layout, static_cast<int64_t>(to.size())))
+  for (int64_t dim : memoryOrder(layout, static_cast<int64_t>(to.size())))
     order.push_back(names[dim]);
   return canonicalLayout(to, movingDims(to, order));
 }

@@ -11,6 +11,9 @@
 
 namespace dlc {
 
+/// Returns all dims of a tensor of `rank` dims in `layout`, outermost in memory first.
+llvm::SmallVector<int64_t, 4> memoryOrder(const dl::Layout &layout, int64_t rank);
+
 /// One of the layouts that put every element of `type` where `layout` does, which dims of size 1 do
 /// not change: row-major if it is among them, else channels last, else the one that has the dims of
 /// size 1 outermost.

@@ -120,15 +120,13 @@ MapSchedule::MapSchedule(CpuKernel &kernel, std::optional<ResultPart> part)
   indices = variables;
   if (part)
     indices[part->dim] = indices[part->dim] + part->first;
-  dl::Layout layout = dl::getLayout(type);
   // Vectors lie along a dim of which a part has several indices.
   auto isSingle = [&](int64_t dim) { return part && dl::isConstant(dims[dim], 1); };
   for (bool single : {true, false})
-    for (int64_t position = 0; position < type.getRank(); ++position)
-      if (int64_t dim = layout.order.empty() ? position : layout.order[position];
-          isSingle(dim) == single)
+    for (unsigned dim : k.emitter.memoryOrder())
+      if (isSingle(dim) == single)
         order.push_back(dim);
-  if (layout.isTiled())
+  if (dl::getLayout(type).isTiled())
     return;
   resultOffset = k.emitter.resultOffset(indices);
   element = k.math.addLoop(dl::product(dims, type.getContext()));

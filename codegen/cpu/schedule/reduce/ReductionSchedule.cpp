@@ -12,6 +12,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/Combine.h"
+#include "ir/analysis/view/ViewLayout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -528,11 +529,9 @@ void ReductionSchedule::emitBorders() {
 /// memory is one line of the result.
 CpuLaunch ReductionSchedule::runBlocks() {
   RankedTensorType type = k.emitter.getResultType();
-  dl::Layout layout = dl::getLayout(type);
   SmallVector<AffineExpr> variables, extents, lineVariables, lineExtents;
   bool isBehind = false;
-  for (int64_t position = 0; position < type.getRank(); ++position) {
-    int64_t dim = layout.order.empty() ? position : layout.order[position];
+  for (int64_t dim : memoryOrder(dl::getLayout(type), type.getRank())) {
     if (dim == column) {
       isBehind = true;
       continue;

@@ -41,7 +41,7 @@ namespace {
 struct WindowLoops {
   SmallVector<AffineExpr> parallel, reduction;
   int64_t channel = -1, width = -1; // parallel dims: the lanes, and the neighbours of a block
-  SmallVector<int64_t> outer;       // the other ones, in memory order
+  SmallVector<unsigned> outer;      // the other ones, in memory order
   SmallVector<unsigned> rows, taps; // reduction loops that leave the width alone, and the others
   /// For each of the rows, what of the image its index is counted from, and the image's extent;
   /// null: all of it lies inside.
@@ -150,16 +150,14 @@ static std::optional<WindowLoops> findWindow(BodyEmitter &emitter, IndexMath &ma
       nest.terms[0].fill != 0 || emitter.getResults().size() != 1)
     return std::nullopt;
   RankedTensorType type = emitter.getResultType();
-  dl::Layout layout = dl::getLayout(type);
-  if (layout.isTiled() || type.getRank() < 3)
+  if (dl::getLayout(type).isTiled() || type.getRank() < 3)
     return std::nullopt;
   WindowLoops loops;
   for (AffineExpr dim : nest.parallel)
     loops.parallel.push_back(math.addLoop(dim));
   for (AffineExpr dim : nest.reduction)
     loops.reduction.push_back(math.addLoop(dim));
-  for (int64_t at = 0; at < type.getRank(); ++at)
-    loops.outer.push_back(layout.order.empty() ? at : layout.order[at]);
+  loops.outer = emitter.memoryOrder();
   loops.channel = loops.outer.pop_back_val();
   loops.width = loops.outer.pop_back_val();
   auto positions = dl::asConstant(nest.parallel[loops.width]);

@@ -11,6 +11,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
+#include "ir/analysis/view/ViewLayout.h"
 #include "ir/kernel/Sides.h"
 
 using namespace mlir;
@@ -18,15 +19,6 @@ using namespace mlir;
 namespace dlc::codegen {
 
 static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
-
-/// The dims of `type` from outermost to innermost in memory.
-static SmallVector<int64_t> memoryOrder(RankedTensorType type) {
-  dl::Layout layout = dl::getLayout(type);
-  SmallVector<int64_t> order;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    order.push_back(layout.order.empty() ? dim : int64_t(layout.order[dim]));
-  return order;
-}
 
 std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,
                                               BlockArgument argument) {
@@ -112,14 +104,15 @@ static SmallVector<PackedOperand> operandsToPack(PlanQuestion &question) {
   // Channels of groups, innermost in the image: a thread that computes some of them takes their
   // filters together.
   unsigned numParallel = nest.parallel.size();
-  bool isGrouped = sides->batch.any() && memoryOrder(typeOf(image)).back() == 1;
+  auto order = memoryOrder(dl::getLayout(typeOf(image)), typeOf(image).getRank());
+  bool isGrouped = sides->batch.any() && order.back() == 1;
 
   if (isGrouped && bytes)
     return {}; // groups of integers are computed one by one
 
   // The image's memory order gives the loops of the reduction theirs.
   SmallVector<unsigned> loops;
-  for (int64_t dim : memoryOrder(typeOf(image)))
+  for (int64_t dim : order)
     for (unsigned loop = numParallel; loop < nest.numLoops(); ++loop)
       if (nest.terms[0].map.getResult(dim).isFunctionOfDim(loop))
         loops.push_back(loop);

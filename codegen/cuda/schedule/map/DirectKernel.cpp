@@ -15,13 +15,10 @@ static constexpr int64_t kUnrolled = 9;
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
   const LoopNest &nest = k.body.getNest();
-  dl::Layout layout = dl::getLayout(k.body.getResultType());
-  SmallVector<unsigned> order;
+  SmallVector<unsigned> order = k.body.memoryOrder();
   SmallVector<AffineExpr> variables, reduction;
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim) {
-    order.push_back(layout.order.empty() ? dim : layout.order[dim]);
-    variables.push_back(k.math.addLoop(nest.parallel[dim]));
-  }
+  for (AffineExpr extent : nest.parallel)
+    variables.push_back(k.math.addLoop(extent));
   for (AffineExpr extent : nest.reduction)
     reduction.push_back(k.math.addLoop(extent));
 

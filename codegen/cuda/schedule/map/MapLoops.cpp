@@ -8,14 +8,11 @@ using namespace mlir;
 namespace dlc::codegen {
 
 MapLoops::MapLoops(KernelView &k) {
-  RankedTensorType type = k.body.getResultType();
-  dl::Layout layout = dl::getLayout(type);
   ArrayRef<AffineExpr> extents = k.body.getNest().parallel;
+  order = k.body.memoryOrder();
   SmallVector<AffineExpr> variables;
-  for (unsigned dim = 0; dim < extents.size(); ++dim) {
-    order.push_back(layout.order.empty() ? dim : layout.order[dim]);
-    variables.push_back(k.math.addLoop(extents[dim]));
-  }
+  for (AffineExpr extent : extents)
+    variables.push_back(k.math.addLoop(extent));
   llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, {});
   SmallVector<AffineExpr> addresses = {k.resultOffset(variables)};
   k.body.visitResultReads(variables, [&](unsigned, AffineExpr offset, bool) {
