@@ -46,8 +46,8 @@ PlanQuestion::PlanQuestion(PlanQuestion &whole, ArrayRef<dl::Range> symbols)
 Contraction *PlanQuestion::product() {
   if (!hasLookedForProduct) {
     hasLookedForProduct = true;
-    if (k.body.getRoot() && !sides.emplace(k).findSides())
-      sides.reset();
+    if (auto found = Contraction::of(k))
+      sides.emplace(std::move(*found));
   }
   return sides ? &*sides : nullptr;
 }

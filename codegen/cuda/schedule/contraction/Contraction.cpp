@@ -3,8 +3,6 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 
-#include "ir/kernel/Sides.h"
-
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -57,10 +55,12 @@ static SmallVector<std::string> parallelRoles(const KernelView &k) {
   return roles;
 }
 
-bool Contraction::findSides() {
-  auto sides = dlc::findSides(nest);
-  if (!sides || sides->groups.any())
-    return false;
+std::optional<Contraction> Contraction::of(KernelView &k) {
+  auto sides = findSides(k.body.getNest());
+  return sides && sides->groups.none() ? std::optional(Contraction(k, *sides)) : std::nullopt;
+}
+
+Contraction::Contraction(KernelView &k, const Sides &sides) : k(k), nest(k.body.getNest()) {
   for (AffineExpr extent : nest.parallel)
     variables.push_back(k.math.addLoop(extent));
   for (AffineExpr extent : nest.reduction)
@@ -70,7 +70,7 @@ bool Contraction::findSides() {
 
   // The dims of a window, which the result does not have, come last: their rows are neighbours.
   for (unsigned dim : k.body.memoryOrder())
-    (sides->batch.test(dim) ? batch : sides->columns.test(dim) ? n : m).order.push_back(dim);
+    (sides.batch.test(dim) ? batch : sides.columns.test(dim) ? n : m).order.push_back(dim);
   // The reduction runs along the first operand's memory: its smallest step innermost.
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
     depth.order.push_back(dim);
@@ -109,7 +109,6 @@ bool Contraction::findSides() {
   }
   bindGroups(k.math, depth.groups, depth.order, reduction);
   depth.extent = totalExtent(k.math, depth.groups);
-  return true;
 }
 
 } // namespace dlc::codegen

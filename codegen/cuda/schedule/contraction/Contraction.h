@@ -12,6 +12,7 @@
 #include "codegen/cuda/schedule/KernelView.h"
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 #include "codegen/plan/PackOperand.h"
+#include "ir/kernel/Sides.h"
 
 namespace dlc::codegen {
 
@@ -32,11 +33,9 @@ struct Side {
 
 class Contraction {
 public:
-  explicit Contraction(KernelView &k) : k(k), nest(k.body.getNest()) {}
-
-  /// Finds the sides and makes loop variables of their groups. False where the loops are no product
-  /// of matrices.
-  bool findSides();
+  /// Returns the sides of the kernel's product and makes loop variables of their groups; nullopt if
+  /// the loops are not a product of matrices.
+  static std::optional<Contraction> of(KernelView &k);
   /// Calls `visitor` with each address that reading term access `term` makes, at the given indices
   /// of all loops.
   void visitTerm(unsigned term, llvm::ArrayRef<mlir::AffineExpr> loops,
@@ -55,6 +54,8 @@ public:
   llvm::SmallVector<mlir::AffineExpr> parallel, reduction; // over the groups' variables
 
 private:
+  Contraction(KernelView &k, const Sides &sides);
+
   llvm::SmallVector<mlir::AffineExpr> variables, reductionVariables; // one for each dim
 };
 

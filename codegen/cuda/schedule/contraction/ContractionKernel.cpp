@@ -188,10 +188,10 @@ static dlx::PlanAttr match(PlanQuestion &question) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  Contraction c(k);
-  if (!c.findSides())
+  auto c = Contraction::of(k);
+  if (!c)
     return failure();
-  TiledContraction(k, c, plan.number("tile_m"), plan.number("tile_n")).tile();
+  TiledContraction(k, *c, plan.number("tile_m"), plan.number("tile_n")).tile();
   return success();
 }
 

@@ -186,12 +186,12 @@ static dlx::PlanAttr match(PlanQuestion &question) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  Contraction c(k);
-  if (!c.findSides())
+  auto c = Contraction::of(k);
+  if (!c)
     return failure();
-  RowsSchedule(k, c).run({plan.number("columns"), plan.number("deep"), plan.number("stages"),
-                          plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts"),
-                          plan.number("early") != 0});
+  RowsSchedule(k, *c).run({plan.number("columns"), plan.number("deep"), plan.number("stages"),
+                           plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts"),
+                           plan.number("early") != 0});
   return success();
 }
 

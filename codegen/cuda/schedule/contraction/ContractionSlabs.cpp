@@ -238,10 +238,10 @@ static ProductTile tileOf(dlx::PlanAttr plan, ProductUnit unit) {
 }
 
 static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUnit unit) {
-  Contraction c(k);
-  if (!c.findSides())
+  auto c = Contraction::of(k);
+  if (!c)
     return failure();
-  SlabSchedule(k, c, unit).run(tileOf(plan, unit));
+  SlabSchedule(k, *c, unit).run(tileOf(plan, unit));
   return success();
 }
 

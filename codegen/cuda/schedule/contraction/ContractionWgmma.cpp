@@ -239,10 +239,10 @@ static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  Contraction c(k);
-  if (!c.findSides())
+  auto c = Contraction::of(k);
+  if (!c)
     return failure();
-  WgmmaSchedule(k, c).run(wgmmaTileOf(plan));
+  WgmmaSchedule(k, *c).run(wgmmaTileOf(plan));
   return success();
 }
 

@@ -48,8 +48,9 @@ struct PlanQuestionTest : testing::Test {
 
 TEST_F(PlanQuestionTest, ContractionOfAView) {
   KernelView view(kernel, symbols);
-  Contraction c(view);
-  ASSERT_TRUE(c.findSides());
+  auto found = Contraction::of(view);
+  ASSERT_TRUE(found);
+  const Contraction &c = *found;
   EXPECT_EQ(view.largest(c.m.extent), 4096);
   EXPECT_EQ(dl::asConstant(c.n.extent), 32);
   EXPECT_EQ(dl::asConstant(c.depth.extent), 64);

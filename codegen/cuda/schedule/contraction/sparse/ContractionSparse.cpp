@@ -187,13 +187,13 @@ static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  Contraction c(k);
-  if (!c.findSides())
+  auto c = Contraction::of(k);
+  if (!c)
     return failure();
-  std::optional<SparseColumns> inputs = sparseColumnsOf(c);
+  std::optional<SparseColumns> inputs = sparseColumnsOf(*c);
   if (!inputs)
     return failure();
-  SparseSchedule(k, c, *inputs).run(tileOf(plan));
+  SparseSchedule(k, *c, *inputs).run(tileOf(plan));
   return success();
 }
 

@@ -109,13 +109,11 @@ static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  Contraction c(k);
-  std::optional<SparseColumns> inputs;
-  if (c.findSides())
-    inputs = sparseColumnsOf(c);
+  auto c = Contraction::of(k);
+  std::optional<SparseColumns> inputs = c ? sparseColumnsOf(*c) : std::nullopt;
   if (!inputs)
     return failure();
-  SparseWgmmaSchedule(k, c, *inputs).run(tileOf(plan));
+  SparseWgmmaSchedule(k, *c, *inputs).run(tileOf(plan));
   return success();
 }
 

@@ -224,10 +224,10 @@ static SmallVector<dlx::PlanAttr> all(PlanQuestion &question) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  Contraction c(k);
-  if (!c.findSides())
+  auto c = Contraction::of(k);
+  if (!c)
     return failure();
-  FewChannelsSchedule schedule(k, c);
+  FewChannelsSchedule schedule(k, *c);
   if (!schedule.find())
     return failure();
   schedule.run(tileOf(plan));
