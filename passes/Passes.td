@@ -8,6 +8,7 @@
 #define DLC_PASSES_PASSES_TD
 
 include "passes/compress/CompressPasses.td"
+include "passes/differentiate/DifferentiatePasses.td"
 include "passes/fuse/FusePasses.td"
 include "passes/layout/LayoutPasses.td"
 include "passes/precision/PrecisionPasses.td"

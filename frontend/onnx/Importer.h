@@ -401,12 +401,11 @@ public:
   /// The value of the graph that has this name, not poison; null, reported as what the attribute
   /// `attribute` names, where there is none.
   mlir::Value tensorNamed(llvm::StringRef name, llvm::StringRef attribute);
-  /// Counts ops that a derivative goes through, and the calls since there were `callsBefore`:
-  /// false, reported, where all Gradients of the model make too many.
-  bool countDerived(size_t ops, size_t callsBefore);
-  size_t callCount() const { return importer.callCount; }
+  /// Counts ops that a derivative goes through or makes. Returns false, after an error, if all
+  /// Gradients of the model make too many.
+  bool countDerived(size_t ops);
   /// Whether a Gradient stands in the node's graph or around it: it goes through ops that have a
-  /// rule (gradient/).
+  /// rule (ir/dl/gradient).
   bool isDerived() const;
 
   /// The one result of a graph that is an attribute, for one input.

@@ -5,6 +5,7 @@ import re
 import os
 import sys
 
+from derivatives import with_rule
 from docs import records
 from operators import stale
 
@@ -112,7 +113,8 @@ GRADIENT = """
 ## Gradient
 
 `ai.onnx.preview.training.Gradient` differentiates in reverse mode; its result can be differentiated
-again. It supports these operators, and all that return integers or bools: NAMES.
+again. It knows the derivatives of all operators on floats but those that
+[operators.md](operators.md#derivatives) names.
 """
 CASES = """
 ## Test cases of ONNX that do not pass
@@ -167,10 +169,8 @@ def render(tree):
         since = max(held[0][0], STANDARD.get(name, 1))
         lines.append(
             f"| {name} | {since} | {', '.join(dict.fromkeys(result for _, result in held))} |")
-    derived = sorted({name for path in tree.paths if path.startswith("frontend/onnx/gradient/")
-                      for name in re.findall(r'\{"dl\.(\w+)",', tree.text(path))})
-    if derived:
-        lines.append(GRADIENT.replace("NAMES", ", ".join(f"`{name}`" for name in derived)).rstrip())
+    if with_rule(tree):
+        lines.append(GRADIENT.rstrip())
     lines.append("\n## Not imported\n")
     missing, told = [name for name in STANDARD if name not in imported], set()
     for reason, pattern in REASONS.items():
@@ -211,7 +211,7 @@ TABLE = 'rules = {{"Clip", 6, buildClip}, {"Celu", 1, buildCelu}};\n'
 # The rule of Celu names no opset: it has that of the operator.
 LISTED = (
     "\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Celu | 12 | composed |\n"
-    "| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`abs`, `add`")
+    "| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`a`")
     + "\n## Not imported\n\n")
 
 
@@ -230,7 +230,7 @@ PAGE_TEXT = INTRO.replace("OLDEST", "7").replace("NEWEST",
 CLEAN = {
     "frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", HELP: "ONNX, opsets 7 to 9",
     "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE,
-    "frontend/onnx/gradient/A.cpp": '{"dl.add", f}, {"dl.abs", f}',
+    "ir/dl/AGradients.cpp": "return rulesOf<AOp>();",
     REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: PAGE_TEXT
 }
 PLANTED = [({HELP: "ONNX, opset 7 and newer"}, "expected 'ONNX, opsets 7 to 9' in the help"),

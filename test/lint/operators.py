@@ -2,6 +2,7 @@
 tools/scripts/operators prints it."""
 import re
 
+from derivatives import section
 from docs import records
 
 PAGE = "docs/operators.md"
@@ -73,7 +74,7 @@ def render(tree):
             f"| `{call}` | {escaped(summary)} |"
             for summary, call in re.findall(r"^# (.*)\n(?!_)(\w+\(.*) \{$", text, re.M)
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + section(tree)
 
 
 def stale(tree, page, render_page, command):

@@ -4,11 +4,11 @@
 // Gradient(values of xs and zs; xs, zs, y): the derivative of the sum of y's elements by each of
 // xs. All of xs and zs are independent, whatever the graph computes them from; where the value that
 // is given for one is another than the graph's, y is computed anew from it. The graph is walked
-// back from y, as far as the ops of gradient/ have rules.
+// back from y, as far as ops have rules (ir/dl/gradient).
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
-#include "frontend/onnx/gradient/Derivation.h"
+#include "ir/dl/gradient/Differentiate.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -18,10 +18,6 @@ namespace dlc::onnx {
 
 using frontend::quote;
 
-static bool isFloat(mlir::Value value) {
-  return isa<FloatType>(llvm::cast<RankedTensorType>(value.getType()).getElementType());
-}
-
 namespace {
 class Gradient {
 public:
@@ -30,7 +26,6 @@ public:
 
 private:
   bool readVariables(StringRef attribute, size_t first, bool isDifferentiated);
-  bool collect();
   mlir::Value substituted(mlir::Value y);
   bool derive();
 
@@ -40,8 +35,13 @@ private:
   llvm::DenseSet<mlir::Value> held;   // xs and zs: what they are computed from does not matter
   IRMapping given;                    // other values for some of them
   SmallVector<Operation *> ops;       // between them and y, each after what it uses
-  llvm::DenseSet<mlir::Value> active; // what depends on xs
-  llvm::DenseMap<mlir::Value, mlir::Value> cotangents;
+  SmallVector<mlir::Value> gradients; // of those of xs that are wanted, in their order
+};
+
+/// Counts the ops that a builder makes.
+struct MadeOps : OpBuilder::Listener {
+  size_t count = 0;
+  void notifyOperationInserted(Operation *, OpBuilder::InsertPoint) override { ++count; }
 };
 } // namespace
 
@@ -52,7 +52,7 @@ bool Gradient::readVariables(StringRef attribute, size_t first, bool isDifferent
     Item input = node.tensor(first + position);
     if (!value || !input.isTensor())
       return false;
-    if (isDifferentiated && !isFloat(value))
+    if (isDifferentiated && !dl::isFloat(value))
       return node.fail("it differentiates by " + quote(name) + ", which is " + dl::text(value) +
                        "; expected floats");
     if (isDifferentiated)
@@ -61,7 +61,7 @@ bool Gradient::readVariables(StringRef attribute, size_t first, bool isDifferent
     mlir::Value other = input.as<mlir::Value>();
     if (other == value)
       continue;
-    if (other.getType() != value.getType() || !isFloat(value))
+    if (other.getType() != value.getType() || !dl::isFloat(value))
       return node.unsupported(
           "it puts " + dl::text(other) + " in the place of " + quote(name) + ", which is " +
               dl::text(value),
@@ -71,28 +71,6 @@ bool Gradient::readVariables(StringRef attribute, size_t first, bool isDifferent
     given.map(value, other);
   }
   return true;
-}
-
-/// Finds `ops`, without recursion: graphs may be deep.
-bool Gradient::collect() {
-  llvm::DenseSet<Operation *> seen;
-  SmallVector<std::pair<Operation *, unsigned>> path;
-  auto enter = [&](mlir::Value value) {
-    Operation *op = value.getDefiningOp();
-    if (op && !held.contains(value) && seen.insert(op).second)
-      path.push_back({op, 0});
-  };
-  enter(y);
-  while (!path.empty()) {
-    auto &[op, next] = path.back();
-    if (next < op->getNumOperands()) {
-      enter(op->getOperand(next++));
-      continue;
-    }
-    ops.push_back(op);
-    path.pop_back();
-  }
-  return node.countDerived(ops.size(), node.callCount());
 }
 
 /// Clones the ops that depend on given values, so that the clones read these values.
@@ -108,46 +86,29 @@ mlir::Value Gradient::substituted(mlir::Value y) {
   return given.lookupOrDefault(y);
 }
 
-/// From y to xs.
+/// From y to those of xs that are wanted.
 bool Gradient::derive() {
-  for (Operation *op : ops)
-    if (llvm::any_of(op->getOperands(),
-                     [&](mlir::Value operand) { return active.contains(operand); }))
-      for (mlir::Value result : op->getResults())
-        if (isFloat(result))
-          active.insert(result);
-  auto type = llvm::cast<RankedTensorType>(y.getType());
-  Item ones = node.full(item(1.0), type);
-  if (!ones.isTensor())
-    return false;
-  cotangents[y] = ones.as<mlir::Value>();
-  for (Operation *op : llvm::reverse(ops)) {
-    auto isWorth = [&](mlir::Value result) {
-      return active.contains(result) && cotangents.contains(result);
-    };
-    if (llvm::none_of(op->getResults(), isWorth))
-      continue;
-    // Rules are of first results: the others are positions, or of ops without a rule.
-    bool isFirst = llvm::none_of(llvm::drop_begin(op->getResults()), isWorth);
-    const DerivativeRule *rule = isFirst ? derivativeOf(op) : nullptr;
-    if (!rule)
-      return node.unsupported("it goes through " +
-                                  quote(op->getName().getStringRef().split('.').second) +
-                                  ", whose derivative dlc does not know",
-                              "; docs/onnx.md lists under 'Gradient' those that it knows");
-    size_t before = node.callCount();
-    Derivation derivation(node, op, active, cotangents);
-    rule->derive(derivation);
-    if (node.hasFailed() || !node.countDerived(0, before))
-      return false;
-  }
-  return true;
+  SmallVector<mlir::Value> wanted;
+  for (auto [position, x] : llvm::enumerate(xs))
+    if (node.wants(position))
+      wanted.push_back(x);
+  MadeOps made;
+  dl::Builder builder(node.loc, node.builder);
+  builder.setListener(&made);
+  auto goesOn = [&] { return node.countDerived(std::exchange(made.count, 0)); };
+  if (auto unknown = dl::differentiate(builder, ops, y, wanted, gradients, goesOn))
+    return node.unsupported(
+        "it goes through " + unknown->form + ", whose derivative dlc does not know",
+        unknown->advice.empty()
+            ? "; docs/operators.md lists under 'Derivatives' those that it does not know"
+            : unknown->advice);
+  return !node.hasFailed();
 }
 
 bool Gradient::build() {
   ArrayRef<StringRef> xNames = node.stringList("xs"), zNames = node.stringList("zs");
   std::string yName = node.string("y", "");
-  if (node.hasFailed() || !node.countDerived(0, node.callCount())) // at an end already
+  if (node.hasFailed() || !node.countDerived(0)) // at an end already
     return false;
   if (xNames.empty() || yName.empty())
     return node.fail("it lacks its attribute " + quote(xNames.empty() ? "xs" : "y"));
@@ -163,24 +124,22 @@ bool Gradient::build() {
       !readVariables("zs", xNames.size(), /*isDifferentiated=*/false) ||
       !(y = node.tensorNamed(yName, "y")))
     return false;
-  if (!isFloat(y))
+  if (!dl::isFloat(y))
     return node.fail("it differentiates " + quote(yName) + ", which is " + dl::text(y) +
                      "; expected floats");
-  if (!collect())
+  ops = dl::opsBetween(held, {y});
+  if (!node.countDerived(ops.size()))
     return false;
   y = substituted(y);
-  for (auto [position, x] : llvm::enumerate(xs))
-    if (node.wants(position))
-      active.insert(x);
   if (!derive())
     return false;
+  const auto *gradient = gradients.begin();
   for (auto [position, x] : llvm::enumerate(xs)) {
     if (!node.wants(position))
       continue;
-    auto found = cotangents.find(x);
-    node.set(position, found == cotangents.end()
-                           ? node.full(item(0.0), llvm::cast<RankedTensorType>(x.getType()))
-                           : Item{found->second, {}});
+    mlir::Value found = *gradient++;
+    node.set(position, found ? Item{found, {}}
+                             : node.full(item(0.0), llvm::cast<RankedTensorType>(x.getType())));
   }
   return !node.hasFailed();
 }

@@ -90,10 +90,10 @@ mlir::Value NodeImport::tensorNamed(StringRef name, StringRef attribute) {
   return failed ? mlir::Value() : importer.materialise(*value, loc, quote(name));
 }
 
-bool NodeImport::countDerived(size_t ops, size_t callsBefore) {
+bool NodeImport::countDerived(size_t ops) {
   size_t most = importer.maxNodes * Importer::kDerivedPerNode;
   bool wasWithin = importer.derivedCount <= most;
-  importer.derivedCount += ops + importer.callCount - callsBefore;
+  importer.derivedCount += ops;
   if (importer.derivedCount <= most)
     return true;
   if (wasWithin)

@@ -94,20 +94,24 @@ LogicalResult Convolution::infer(std::optional<Location> location, unsigned spat
     if (width < 0)
       return emitOptionalError(location, "'", name, "' needs padding of at least 0, got ", width);
   Dims xDims = getDims(xType), wDims = getDims(wType);
-  auto channels = asConstant(xDims[1]), outChannels = asConstant(wDims[0]),
-       groupChannels = asConstant(wDims[1]);
-  auto isStatic = [](AffineExpr dim) { return asConstant(dim).has_value(); };
+  // In the derivative of a weight samples are channels, and what the result is worth is the window:
+  // both may have symbols.
+  auto outChannels = asConstant(wDims[0]);
+  AffineExpr taken = normalize(wDims[1] * groups);
+  bool isKnown = asConstant(xDims[1]) || normalize(xDims[1]) == taken;
   std::string hint = hintForChannelsLast(x, wDims[1], groups);
-  if (!channels || !llvm::all_of(wDims, isStatic))
-    return emitOptionalError(location, "'", name, "' needs static channels and window, got ",
-                             text(x), " and ", text(weight), hint);
-  if (groups < 1 || *channels % groups || *outChannels % groups)
+  if (!outChannels || !isKnown)
+    return emitOptionalError(location, "'", name, "' needs static channels, got ", text(x), " and ",
+                             text(weight), hint);
+  auto channels = asConstant(xDims[1]);
+  if (groups < 1 || *outChannels % groups || (channels && *channels % groups))
     return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ",
-                             *channels, " input and ", *outChannels, " output channels", hint);
-  if (*groupChannels * groups != *channels)
-    return emitOptionalError(location, "'", name, "' has ", *channels,
+                             text(xDims[1], x), " input and ", *outChannels, " output channels",
+                             hint);
+  if (normalize(xDims[1]) != taken)
+    return emitOptionalError(location, "'", name, "' has ", text(xDims[1], x),
                              " input channels; its weight ", text(weight),
-                             " with groups = ", groups, " takes ", *groupChannels * groups, hint);
+                             " with groups = ", groups, " takes ", text(taken, weight), hint);
   if (failed(checkBias(location, name, bias, wDims[0])))
     return failure();
   Dims dims = {xDims[0], wDims[0]};
@@ -130,10 +134,10 @@ LoopNest Convolution::nest(RankedTensorType result) const {
   nest.isProduct = true;
   auto parallel = [&](unsigned dim) { return getAffineDimExpr(dim, context); };
   auto reduction = [&](unsigned dim) { return getAffineDimExpr(rank + dim, context); };
-  int64_t perGroup = *asConstant(wDims[0]) / groups, groupChannels = *asConstant(wDims[1]);
+  int64_t perGroup = *asConstant(wDims[0]) / groups;
   SmallVector<AffineExpr> xMap = {parallel(0), reduction(0)}, wMap = {parallel(1), reduction(0)};
   if (groups != 1)
-    xMap[1] = parallel(1).floorDiv(perGroup) * groupChannels + reduction(0);
+    xMap[1] = parallel(1).floorDiv(perGroup) * wDims[1] + reduction(0);
   bool checked = false;
   for (unsigned i = 0; i < spatial; ++i) {
     xMap.push_back(parallel(2 + i) * stride[i] + reduction(1 + i) * dilation[i] - low(i));

@@ -1,6 +1,8 @@
 //===- DLNorm.cpp - Types and loops of normalizations -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "ir/dl/reduction/DLNorm.h"
+
 #include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
@@ -159,6 +161,12 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   return inferLastDims(getOperationName(), location, adaptor.getOperands(), 1,
                        adaptor.getNormalizedShape(), types);
 }
+double epsilonOf(RmsNormOp op) {
+  auto element = cast<FloatType>(typeOf(op.getX()).getElementType());
+  return op.getEps() ? op.getEps()->convertToDouble()
+                     : std::ldexp(1.0, 1 - static_cast<int>(element.getFPMantissaWidth()));
+}
+
 LoopNest RmsNormOp::getLoopNest() {
   SmallVector<int64_t> dims = lastDims(typeOf(getX()).getRank(), getNormalizedShape().size());
   return rowNest(*this, dims, dims, Combiner::add);
@@ -171,12 +179,9 @@ Value RmsNormOp::emitResult(BodyContext &context, ValueRange args, ValueRange ac
   auto scalar = [&](Value value) {
     return Scalar(context.builder, context.loc, value, ScalarKind::floating);
   };
-  auto element = cast<FloatType>(typeOf(getX()).getElementType());
-  double eps = getEps() ? getEps()->convertToDouble()
-                        : std::ldexp(1.0, 1 - static_cast<int>(element.getFPMantissaWidth()));
   Scalar x = scalar(args[0]);
   Scalar mean = scalar(accs[0]) / numTerms(context, getLoopNest().reduction, x);
-  Scalar y = x * (1.0 / sqrt(mean + eps));
+  Scalar y = x * (1.0 / sqrt(mean + epsilonOf(*this)));
   if (args.size() > 1)
     y = y * scalar(args[1]);
   return y.value();

@@ -165,7 +165,7 @@ func.func @numbers_1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
 // -----
 
 func.func @static(%x: tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, %w: tensor<4x3x3x3xf32>) {
-  // expected-error @+2 {{'dl.conv2d' needs static channels and window, got f32[1,s0,8,8] and f32[4,3,3,3]}}
+  // expected-error @+2 {{'dl.conv2d' needs static channels, got f32[1,s0,8,8] and f32[4,3,3,3]}}
   // expected-error @+1 {{failed to infer returned types}}
   %y = dl.conv2d %x, %w : (tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
   return
@@ -183,7 +183,7 @@ func.func @conv_channels_last(%x: tensor<2x16x12x3xf32>, %w: tensor<4x3x3x3xf32>
 // -----
 
 func.func @conv_channels_last_of_any_height(%x: tensor<2x?x?x3xf32, #dl.t<[2, s0, s1, 3]>>, %w: tensor<4x3x3x3xf32>) {
-  // expected-error @+2 {{'dl.conv2d' needs static channels and window, got f32[2,s0,s1,3] and f32[4,3,3,3]; the last dim of x is 3: if its channels come last (NHWC), write permute(x, (0, 3, 1, 2))}}
+  // expected-error @+2 {{'dl.conv2d' needs static channels, got f32[2,s0,s1,3] and f32[4,3,3,3]; the last dim of x is 3: if its channels come last (NHWC), write permute(x, (0, 3, 1, 2))}}
   // expected-error @+1 {{failed to infer returned types}}
   %y = dl.conv2d %x, %w : (tensor<2x?x?x3xf32, #dl.t<[2, s0, s1, 3]>>, tensor<4x3x3x3xf32>) -> tensor<2x4x10x1xf32>
   return

@@ -36,9 +36,8 @@ def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **ar
             side for i in reversed(range(spatial)) for side in (padding[i], padding[spatial + i])
         ]
         function = lambda x, *t: call(F.pad(x, sides), *t, **arguments)
-    terms = w[1] + bias
-    for size in w[2:]:
-        terms *= size
+    largest = [max(sizes) if size == "N" else size for size in w]
+    terms = (largest[1] + bias) * math.prod(largest[2:])
     row(op, dtypes, inputs, result, function, acc.contraction(terms, function), attrs=attrs,
         sizes=sizes, values="normal", note=note)
     row(op, dtypes[:1] + ("i32", ), inputs, result, in_double(function), attrs=attrs, sizes=sizes,
@@ -139,6 +138,22 @@ convolution(("f32", ), ("N", 2, 5, 6), (3, 2, 2, 4), ("N", 3, 5, 6), BOUNDARY[:8
             padding=(0, 1, 1, 2))
 convolution(("f32", "bf16"), (1, 64, 8, 8), (65, 64, 3, 3), (1, 65, 8, 8), (1, ), "many channels",
             padding=(1, 1))
+# As the derivatives of weights are: samples are the channels, and what the result is worth is the
+# window.
+convolution(("f32", "f16"), (3, "N", 6, 7), (5, "N", 4, 5), (3, 5, 3, 3), POSITIVE[:10],
+            "N channels")
+convolution(("f32", ), (3, "N", 9, 8), (40, "N", 9, 8), (3, 40, 3, 3), POSITIVE[:10],
+            "N channels, padding", padding=(1, 1))
+convolution(("f32", ), (2, "N", 8, 11), (17, "N", 3, 4), (2, 17, 4, 4), POSITIVE[:6],
+            "N channels, dilation", padding=(1, 1), dilation=(3, 3))
+convolution(("f32", ), (2, "N * 3", 6, 7), (9, "N", 4, 5), (2, 9, 3, 3), POSITIVE[:8],
+            "N channels of each group", groups=3)
+convolution(("f32", ), (1, "N * 17", 5, 5), (17, "N", 5, 5), (1, 17, 3, 3), POSITIVE[:6],
+            "N channels of each group, depthwise", padding=(1, 1), groups=17)
+convolution(("f32", ), (4, 2, "N", 9), (8, 2, "N", 9), (4, 8, 3, 3), POSITIVE[:10],
+            "window of N", padding=(1, 1))
+convolution(("f32", ), (5, 3, "N"), (6, 3, "N"), (5, 6, 3), POSITIVE[:10], "window of N",
+            op="conv1d", padding=(1, ))
 convolution(FLOATS, (2, 5, "N"), (6, 5, 3), (2, 6, "N"), POSITIVE[:14], "padding", bias=True,
             op="conv1d", padding=(1, ))
 convolution(("f32", "f16"), ("N", 16, 40), (17, 16, 4), ("N", 17, 20), BOUNDARY[:8], "stride",

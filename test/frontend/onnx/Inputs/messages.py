@@ -1013,33 +1013,13 @@ derived("other_integer",
                                                                 ints("k", 6)])
 derived("two_values", [square, gradient("w, v", xs=["x", "x"], y="s")],
         [value("x"), value("w"), value("v")])
-derived("no_rule", [node("Det", "x", "s"), gradient(xs=["x"], y="s")], [value("x", dims=(2, 2))])
-derived("pad_mode", [node("Pad", "x, p", "s", mode="reflect"),
-                     gradient(xs=["x"], y="s")], tensors=[ints("p", 0, 1, 0, 1)])
-derived("einsum_diagonal", [node("Einsum", "x", "s", equation="ii->i"),
-                            gradient(xs=["x"], y="s")], [value("x", dims=(2, 2))])
-derived("norm_half", [node("LpNormalization", "x", "s", p=0), gradient(xs=["x"], y="s")])
 derived("second_result",
         [node("LSTM", "x, w, r", "a, s, c", hidden_size=2),
          gradient(xs=["x"], y="s")], gates)
-derived("scatter_most",
-        [node("ScatterElements", "x, i, u", "s", reduction="max"),
+derived("scatter_product",
+        [node("ScatterElements", "x, i, u", "s", reduction="mul"),
          gradient(xs=["x"], y="s")],
         [value("x"), value("i", "i64", (2, 3)), value("u")], opset=18)
-derived("pool_ceil", [
-    node("AveragePool", "x", "s", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1),
-    gradient(xs=["x"], y="s")
-], image)
-derived("conv_symbol", [node("Conv", "x, w", "s", strides=[2, 2]),
-                        gradient(xs=["x"], y="s")], [*wide, value("w", dims=(4, 4, 3, 3))])
-derived("slice_symbol", [node("Slice", "x, b, e, a, t", "s"), gradient(xs=["x"], y="s")], batch,
-        tensors=[ints("b", 0), ints("e", 2**31), ints("a", 0), ints("t", 2)])
-derived("concat_symbol", [node("Concat", "x, w, x", "s", axis=0),
-                          gradient("w", xs=["w"], y="s")],
-        [*batch, value("w", dims=("M", 3))])
-derived("counted",
-        [node("Compress", "x, c", "s"), gradient(xs=["x"], y="s")],
-        tensors=[tensor("c", "bool", [6], [1, 0, 1, 1, 0, 0])])
 # Each makes the next one larger; many over the same graph; and one over a graph as deep as there
 # may be.
 derived(

@@ -1,0 +1,105 @@
+//===- Derivation.h - What a change of an op's result is worth to its operands ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A rule for each op, in the file Foo Gradients of the op's family. Where a function has a kink the
+// rules are PyTorch's.
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_DL_GRADIENT_DERIVATION_H
+#define DLC_IR_DL_GRADIENT_DERIVATION_H
+
+#include "ir/dl/gradient/Term.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <string>
+
+namespace dlc::dl {
+
+/// An op on the way whose derivative dlc does not know.
+struct NotDifferentiable {
+  mlir::Operation *op;
+  /// Its form, such as "'pad' of mode reflect"; and what to do, "; give the symbols numbers ...".
+  std::string form, advice;
+};
+
+/// One op on the way from y to xs, as its rule sees it.
+class Derivation {
+public:
+  Derivation(Builder &builder, mlir::Operation *op, const llvm::DenseSet<mlir::Value> &active,
+             llvm::DenseMap<mlir::Value, mlir::Value> &cotangents)
+      : b(builder), op(op), active(active), cotangents(cotangents) {}
+
+  Builder &b;
+  mlir::Operation *const op;
+
+  Term x(unsigned operand = 0) { return {op->getOperand(operand), b}; }
+  Term y(unsigned result = 0) { return {op->getResult(result), b}; }
+  /// What a change of the first result is worth: of its type.
+  Term dy() { return {cotangents.at(op->getResult(0)), b}; }
+  Dims dims(unsigned operand = 0) const { return dimsOf(op->getOperand(operand)); }
+  mlir::Type dtype(unsigned operand = 0) const {
+    return typeOf(op->getOperand(operand)).getElementType();
+  }
+  int64_t rank(unsigned operand = 0) const { return typeOf(op->getOperand(operand)).getRank(); }
+  bool has(unsigned operand) const { return op->getNumOperands() > operand; }
+  /// Whether xs depend on the operand.
+  bool wants(unsigned operand) const {
+    return has(operand) && active.contains(op->getOperand(operand));
+  }
+  /// Adds to what a change of the operand is worth.
+  void add(unsigned operand, const Term &cotangent);
+  Term zeros(llvm::ArrayRef<mlir::AffineExpr> dims) { return {b.full(dims, dtype(), 0), b}; }
+  /// A dim as a number, or as a tensor without dims where it has symbols.
+  Term size(mlir::AffineExpr dim, mlir::Type dtype);
+  /// 0, 1, ...: i64.
+  Term arange(mlir::AffineExpr end);
+  mlir::AffineExpr dim(int64_t value) const { return constantDim(value, op->getContext()); }
+  /// An axis of operand 0, counted from the front.
+  int64_t axis(int64_t dim) const { return dim < 0 ? dim + rank() : dim; }
+  /// These, or all axes of operand 0 where there are none.
+  llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> dims) const;
+
+  /// The derivative of this form of the op is not known.
+  void refuse(const llvm::Twine &form, const llvm::Twine &advice);
+  const std::optional<NotDifferentiable> &refusal() const { return refused; }
+
+private:
+  const llvm::DenseSet<mlir::Value> &active;
+  llvm::DenseMap<mlir::Value, mlir::Value> &cotangents;
+  std::optional<NotDifferentiable> refused;
+};
+
+struct GradientRule {
+  llvm::StringRef op; ///< "dl.add"
+  void (*derive)(Derivation &d);
+};
+
+/// The rules of some ops, each by an overload `derive(Derivation &, Op)`.
+template <typename... Ops> llvm::ArrayRef<GradientRule> rulesOf() {
+  static const GradientRule rules[] = {
+      {Ops::getOperationName(), [](Derivation &d) { derive(d, llvm::cast<Ops>(d.op)); }}...};
+  return rules;
+}
+
+/// Null where the op has none.
+const GradientRule *gradientRuleOf(mlir::Operation *op);
+/// All rules, by family.
+llvm::SmallVector<llvm::ArrayRef<GradientRule>> gradientRules();
+
+// The families.
+llvm::ArrayRef<GradientRule> elementwiseGradients();
+llvm::ArrayRef<GradientRule> mathGradients();
+llvm::ArrayRef<GradientRule> activationGradients();
+llvm::ArrayRef<GradientRule> shapeGradients();
+llvm::ArrayRef<GradientRule> indexGradients();
+llvm::ArrayRef<GradientRule> reductionGradients();
+llvm::ArrayRef<GradientRule> normGradients();
+llvm::ArrayRef<GradientRule> contractionGradients();
+llvm::ArrayRef<GradientRule> attentionGradients();
+llvm::ArrayRef<GradientRule> convolutionGradients();
+llvm::ArrayRef<GradientRule> poolGradients();
+llvm::ArrayRef<GradientRule> sampleGradients();
+
+} // namespace dlc::dl
+
+#endif // DLC_IR_DL_GRADIENT_DERIVATION_H
