@@ -166,6 +166,8 @@ LogicalResult ArangeOp::verify() {
   if (asConstant(size).value_or(0) < 0)
     return mlir::emitError(getLoc()) << "'" << getOperationName() << "' cannot go " << steps();
   auto module = (*this)->getParentOfType<ModuleOp>();
+  if (isCheckedWhenBound(size, size, module)) // needsOf has it
+    return success();
   SmallVector<Range> symbols = module ? symbolRanges(module) : SmallVector<Range>();
   auto range = rangeOf(size, symbols);
   if (asConstant(size) || symbols.empty() || (range && range->min >= 0))

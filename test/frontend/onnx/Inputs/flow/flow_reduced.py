@@ -227,6 +227,17 @@ case("split_padded", [
 ], [x("N", 3), x(4, dtype="i64", name="p"), at], [ints("two", 2)],
      lambda a, p, k: np.split(np.pad(a, ((p[0], p[2]), (0, 0))), [2])[k],
      [[rows(n, 3), [1, 0, 1, 0], k] for n in (1, 4) for k in (0, 1)])
+# A size that is computed when the model runs is 0 or more then: it does not narrow the range of N.
+case("split_ones_padded", [
+    node("Clip", "one,zero,three", "k"),
+    node("Concat", "one,k", "p", axis=0),
+    node("Pad", "x,p", "w"),
+    node("SplitToSequence", "w", "q", axis=0),
+    node("SequenceLength", "q", "l"),
+    node("SequenceAt", "q,at", "y")
+], [x("N"), at], [ints("one", 1), scalar("zero", 0), scalar("three", 3)],
+     lambda v, k: (np.pad(v, 1)[[k]], len(v) + 2), [[rows(n), k] for n in (1, 5) for k in (0, -1)],
+     outputs=("y", "l"))
 case("slice_past_one",
      [node("Shape", "v", "d"), node("Slice", "x,d,three,zero")],
      [x(1, 3), x("M", name="v")], [ints("zero", 0), ints("three", 3)], lambda a, b: a[len(b):3],
