@@ -197,6 +197,7 @@ FILES = {
     "digits.bin": compiled("digits.dl", "digits.bin"),
     "broken.dl": broken,
     "images.npy": images,
+    "train.npz": images,
     "labels.npy": images,
     "calibration.npz": images,
     "digits.npz": samples("digits.npz"),

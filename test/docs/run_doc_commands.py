@@ -67,6 +67,8 @@ def commands(page, text):
             if line.startswith("$ "):
                 session = Command(where, section, line[2:].strip(), [])
                 found.append(session)
+            elif session and session.text.endswith("\\"):  # goes on
+                session.text = session.text[:-1] + line.strip()
             elif session:
                 session.output.append(line)
         elif line.startswith("#"):

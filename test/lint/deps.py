@@ -28,7 +28,7 @@ COMMANDS = tuple(f for f in WITHOUT_MLIR if f.startswith("tools/")) + (
 # The folders of tools/driver from the lowest layer to the highest: each may include itself and
 # those before it.
 DRIVER_LAYERS = ("base run text measure inspect weights source compiler calibrate precision "
-                 "compress tune cli linked lsp").split()
+                 "compress tune train cli linked lsp").split()
 # Device headers are handed to NVRTC with nothing else: they include only each other, by name.
 DEVICE = "codegen/cuda/device/"
 # Each folder is one CMake target of this name; links follow the same table.

@@ -1,5 +1,6 @@
 """Each op on floats has a rule for its derivative (ir/dl/gradient), is computed by ops that have
 one, or has its reason here. docs/operators.md and docs/onnx.md print what this finds."""
+
 import re
 
 from docs import records
@@ -40,29 +41,41 @@ these:
 
 
 def ops(tree):
-    return [record for path, record in records(tree).values()
-            if path.startswith("ir/dl/") and "Op" in record["!superclasses"] and "opName" in record]
+    return [
+        record
+        for path, record in records(tree).values()
+        if path.startswith("ir/dl/") and "Op" in record["!superclasses"] and "opName" in record
+    ]
 
 
 def with_rule(tree):
     names = {record["!name"].rsplit("_", 1)[-1]: record["opName"] for record in ops(tree)}
-    listed = [re.findall(r"rulesOf<(.*?)>", tree.text(path), re.S) for path in tree.paths
-              if path.startswith("ir/dl/") and path.endswith("Gradients.cpp")]
+    listed = [
+        re.findall(r"rulesOf<(.*?)>", tree.text(path), re.S)
+        for path in tree.paths
+        if path.startswith("ir/dl/") and path.endswith("Gradients.cpp")
+    ]
     return sorted(names[name.strip()] for one in listed for text in one for name in text.split(","))
 
 
 def on_floats(record):
     """Whether an operand and a result may be floats."""
-    return all(any(kind["printable"] in FLOATS for kind, _ in record[part]["args"])
-               for part in ("arguments", "results"))
+    return all(
+        any(kind["printable"] in FLOATS for kind, _ in record[part]["args"])
+        for part in ("arguments", "results")
+    )
 
 
 def without(tree):
     """The ops on floats that are differentiated neither by a rule nor as others."""
     known = set(with_rule(tree))
-    return sorted(record["opName"] for record in ops(tree)
-                  if on_floats(record) and record["opName"] not in known
-                  and "DL_DecomposedOp" not in record["!superclasses"])
+    return sorted(
+        record["opName"]
+        for record in ops(tree)
+        if on_floats(record)
+        and record["opName"] not in known
+        and "DL_DecomposedOp" not in record["!superclasses"]
+    )
 
 
 def section(tree):
@@ -72,20 +85,26 @@ def section(tree):
         reasons.setdefault(REASONS.get(name, "?"), []).append(f"`{name}`")
     if not reasons:
         return ""
-    return PAGE + "\n" + "".join(
-        f"- {', '.join(names)}: {reason}.\n" for reason, names in sorted(reasons.items()))
+    return (
+        PAGE
+        + "\n"
+        + "".join(f"- {', '.join(names)}: {reason}.\n" for reason, names in sorted(reasons.items()))
+    )
 
 
 def check(tree):
     if not any(path.startswith("ir/dl/") and path.endswith("Gradients.cpp") for path in tree.paths):
         return []
     found, defined = set(without(tree)), {record["opName"] for record in ops(tree)}
-    stale = {name for name in REASONS if name not in found
-             and (name in defined or "ir/dl/DLOps.td" in tree.paths)}
-    return [f"op '{name}' has no rule for its derivative; write one, or say why in {__name__}.py"
-            for name in sorted(found - set(REASONS))] + [
-                f"{__name__}.py has a reason for '{name}', which needs none"
-                for name in sorted(stale)]
+    stale = {
+        name
+        for name in REASONS
+        if name not in found and (name in defined or "ir/dl/DLOps.td" in tree.paths)
+    }
+    return [
+        f"op '{name}' has no rule for its derivative; write one, or say why in {__name__}.py"
+        for name in sorted(found - set(REASONS))
+    ] + [f"{__name__}.py has a reason for '{name}', which needs none" for name in sorted(stale)]
 
 
 RECORD = """include "mlir/IR/OpBase.td"
@@ -105,9 +124,22 @@ def My_TestOp : Op<My_Dialect, "test"> {
 """
 RULES = "return rulesOf<AddOp>();"
 CLEAN = {"ir/dl/A.td": RECORD, "ir/dl/AGradients.cpp": RULES}
-PLANTED = [({"ir/dl/B.td": RECORD.replace('My_AddOp : My_FloatOp<"add">',
-                                          'My_AddOp : My_FloatOp<"mul">'),
-             "ir/dl/A.td": "", "ir/dl/AGradients.cpp": ""}, "op 'mul' has no rule"),
-           ({"ir/dl/A.td": RECORD + 'def My_TrimOp : My_FloatOp<"trim">;\n',
-             "ir/dl/AGradients.cpp": "return rulesOf<AddOp, TrimOp>();"},
-            "has a reason for 'trim', which needs none")]
+PLANTED = [
+    (
+        {
+            "ir/dl/B.td": RECORD.replace(
+                'My_AddOp : My_FloatOp<"add">', 'My_AddOp : My_FloatOp<"mul">'
+            ),
+            "ir/dl/A.td": "",
+            "ir/dl/AGradients.cpp": "",
+        },
+        "op 'mul' has no rule",
+    ),
+    (
+        {
+            "ir/dl/A.td": RECORD + 'def My_TrimOp : My_FloatOp<"trim">;\n',
+            "ir/dl/AGradients.cpp": "return rulesOf<AddOp, TrimOp>();",
+        },
+        "has a reason for 'trim', which needs none",
+    ),
+]

@@ -155,6 +155,43 @@ struct ImportAsTextOptions {
   ShapeOptions shapes;
 };
 
+/// What makes a step of training of a model.
+struct TrainingOptions {
+  std::string loss;                 // "cross_entropy(logits, labels)"
+  std::vector<std::string> metrics; // "accuracy(logits, labels)"
+  std::vector<std::string> targets; // "labels: i64[N]"
+  std::string optimizer = "SGD";    // "Adam(lr=1e-3)"
+  std::vector<std::string> trained; // globs over weights; empty: all
+};
+
+struct GradOptions {
+  std::string input;  // .dl or .onnx
+  std::string output; // .dl
+  std::string model;  // empty: the only one of the file
+  TrainingOptions training;
+  ShapeOptions shapes;
+  std::vector<std::string> weights;
+  bool force = false; // replace files that exist
+};
+
+struct TrainOptions {
+  std::string input;  // .dl or .onnx
+  std::string output; // .safetensors
+  std::string model;  // empty: the only one of the file
+  TrainingOptions training;
+  ShapeOptions shapes;
+  std::vector<std::string> weights;    // to begin with; none: drawn from the seed
+  std::vector<std::string> data;       // FILE.npz, or INPUT=FILE.npy
+  std::vector<std::string> validation; // the same; empty: none
+  int64_t epochs = 1, seed = 0;
+  std::optional<int64_t> batch; // samples in a step; else 64, or what there are and the model takes
+  bool inOrder = false;         // samples are not shuffled
+  std::string log;              // .jsonl; empty: none
+  DeviceOptions device;
+  bool force = false; // replace files that exist
+  bool quiet = false; // no progress
+};
+
 struct PruneOptions {
   std::string input;                  // .dl or .onnx
   std::string output;                 // .dl; the weights go beside it

@@ -80,11 +80,24 @@ static void removePending(int number) {
   raise(number);
 }
 
+/// Set by the first Ctrl-C.
+static volatile std::sig_atomic_t wasAskedToStop = 0;
+
+static void noteInterrupt(int number) {
+  wasAskedToStop = 1;
+  signal(number, SIG_DFL); // the second one ends the process
+}
+
+void stopWhenAsked() { signal(SIGINT, noteInterrupt); }
+
+bool isAskedToStop() { return wasAskedToStop != 0; }
+
 static void watchSignals() {
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
-      continue; // nohup
+    if (sigaction(number, nullptr, &action) == 0 &&
+        (action.sa_handler == SIG_IGN || action.sa_handler == noteInterrupt))
+      continue; // nohup, or a command that stops when it is asked to
     action = {};
     action.sa_handler = removePending;
     sigemptyset(&action.sa_mask);

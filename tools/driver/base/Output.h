@@ -21,6 +21,11 @@ void complain(std::string_view text);
 /// "error: MESSAGE" on standard error; returns `code`.
 int fail(int code, std::string_view message);
 
+/// From now on the first Ctrl-C is noted and does not end the process.
+void stopWhenAsked();
+/// Whether there was one.
+bool isAskedToStop();
+
 /// Whether `path` is standard output, a device or a pipe: bytes go there as they come, and what was
 /// there is not replaced.
 bool isStream(const std::string &path);

@@ -245,6 +245,8 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addFormatCommand(app, action, compiler);
   addCompileCommand(app, action, compiler, {argv, argv + argc});
   addImportCommand(app, action, compiler);
+  addGradCommand(app, action, compiler);
+  addTrainCommand(app, action, compiler);
   addPruneCommand(app, action, compiler);
   addQuantizeCommand(app, action, compiler);
   addBisectCommand(app, action, compiler);

@@ -41,6 +41,10 @@ void addShapeOptions(CLI::App &command, ShapeOptions &shapes);
 // Each declares its subcommand on `app`; once that is parsed, `action` runs it.
 void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addImportCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addGradCommand(CLI::App &app, Action &action, const Compiler &compiler);
+/// --loss, --optimizer and what else makes a step of training.
+void addTrainingOptions(CLI::App &command, TrainingOptions &options);
+void addTrainCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addPruneCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addQuantizeCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addBisectCommand(CLI::App &app, Action &action, const Compiler &compiler);

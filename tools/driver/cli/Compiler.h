@@ -18,6 +18,8 @@ struct Compiler {
   int (*format)(const FormatOptions &);
   int (*inspect)(const InspectSourceOptions &);
   int (*importAsText)(const ImportAsTextOptions &);
+  int (*grad)(const GradOptions &);
+  int (*train)(const TrainOptions &);
   int (*prune)(const PruneOptions &);
   int (*quantize)(const QuantizeOptions &);
   int (*bisect)(const BisectOptions &);

@@ -34,6 +34,8 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const FormatOptions &) { return startCompiler(); },
     [](const InspectSourceOptions &) { return startCompiler(); },
     [](const ImportAsTextOptions &) { return startCompiler(); },
+    [](const GradOptions &) { return startCompiler(); },
+    [](const TrainOptions &) { return startCompiler(); },
     [](const PruneOptions &) { return startCompiler(); },
     [](const QuantizeOptions &) { return startCompiler(); },
     [](const BisectOptions &) { return startCompiler(); },

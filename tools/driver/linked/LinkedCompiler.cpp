@@ -13,6 +13,8 @@
 #include "tools/driver/source/Format.h"
 #include "tools/driver/source/ImportAsText.h"
 #include "tools/driver/source/InspectSource.h"
+#include "tools/driver/train/Grad.h"
+#include "tools/driver/train/Train.h"
 #include "tools/driver/tune/MeasuredPlansHook.h"
 #include "tools/driver/tune/Tune.h"
 
@@ -24,8 +26,10 @@ static int compileWithAllHooks(const CompileOptions &options) {
 
 static int tune(const TuneOptions &options) { return tuneModel(options, compileWithAllHooks); }
 
-const Compiler kLinkedCompiler = {
-    compileWithAllHooks, checkModel,    formatFiles, inspectSource, importAsText,
-    pruneModel,          quantizeModel, bisectModel, tune,          listLanguage};
+static int train(const TrainOptions &options) { return trainModel(options, compileWithAllHooks); }
+
+const Compiler kLinkedCompiler = {compileWithAllHooks, checkModel,  formatFiles, inspectSource,
+                                  importAsText,        gradModel,   train,       pruneModel,
+                                  quantizeModel,       bisectModel, tune,        listLanguage};
 
 } // namespace dlc

@@ -102,3 +102,5 @@ def focal(x, t, alpha=0.25, gamma=2.0):
 
 pair("sigmoid_focal_loss", "sigmoid_focal_loss(x0, x1)", focal, result=("N", 5),
      kinds={1: ("f32", [0.0, 1.0])})
+pair("accuracy", "accuracy(x0, x1)", lambda x, t: (x.argmax(1) == t).double().mean(),
+     shapes=(("N", 5), ("N", )), result=(), kinds=FIVE, result_dtype="f32")

@@ -1,0 +1,72 @@
+//===- GradCommand.cpp - dlc grad: the step of a training as text -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===------------------------------------------------------------------------------------------===//
+#include "tools/driver/cli/CommandLine.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+static constexpr const char *kExamples =
+    R"(Writes a model whose run is one step of training: forward, backward and the
+update of the weights. The weights and what the optimizer keeps are its states;
+its inputs are a batch and its outputs the loss and the metrics. It compiles and
+runs like any model.
+
+Examples:
+  dlc grad mnist.dl --loss 'cross_entropy(logits, labels)' \
+      --optimizer 'Adam(lr=1e-3)' -o step.dl
+  dlc grad vgg16.dl --loss 'cross_entropy(logits, labels)' --train 'head.*' \
+      --weights vgg16.safetensors -o step.dl
+  dlc compile step.dl -o step.bin
+
+Exit codes: 0 ok, 1 error in the model, 2 usage, 3 it has parts that dlc cannot
+import or differentiate, 5 a file that cannot be read or written.)";
+
+static constexpr const char *kFiles = "Input and output";
+
+void dlc::addTrainingOptions(CLI::App &command, TrainingOptions &options) {
+  const char *group = "Training";
+  setHelp(command.add_option("--loss", options.loss, "What becomes small")->required(), group,
+          "CALL", R"(A call of the language over outputs and inputs of the model:
+'cross_entropy(logits, labels)'. A name that the model does not have is a
+target, an input of the step. 'dlc list "*loss*"' shows the functions.)");
+  setHelp(command.add_option("--metric", options.metrics, "What is shown besides the loss")
+              ->allow_extra_args(false),
+          group, "CALL", R"('accuracy(logits, labels)'; several times for several.)");
+  setHelp(command.add_option("--target", options.targets, "The type of a target")
+              ->allow_extra_args(false),
+          group, "TYPE", R"('labels: i64[N]'. Default: of losses of classes i64 without the dim of
+classes, else the type of the loss's first tensor.)");
+  setHelp(command.add_option("--optimizer", options.optimizer, "How weights are updated"), group,
+          "CALL", R"(PyTorch's name and arguments: SGD, Adam, AdamW, RMSprop, Adagrad, Adadelta or
+Lion, such as 'SGD(lr=0.1, momentum=0.9)'. Default: SGD.)");
+  setHelp(command.add_option("--train", options.trained, "Which weights are trained")
+              ->allow_extra_args(false),
+          group, "GLOB",
+          R"(A glob over names of weights, 'head.*'. Default: all in f32. Others stay as
+they are, and so do the norms beside them.)");
+}
+
+void dlc::addGradCommand(CLI::App &app, Action &action, const Compiler &compiler) {
+  auto options = std::make_shared<GradOptions>();
+  CLI::App *command = app.add_subcommand("grad", "Write the step of a training as a model");
+  setExamples(*command, kExamples);
+  command->add_option("model", options->input, ".dl or .onnx")->required();
+  setHelp(command->add_option("-o,--output", options->output, "The .dl file to write")->required(),
+          kFiles, "FILE", "");
+  setHelp(command->add_option("--weights", options->weights, "Files of the weights")
+              ->allow_extra_args(false),
+          kFiles, "FILE",
+          R"(Those that are not trained are written to a safetensors file next to the
+output.)");
+  setHelp(
+      command->add_option("--model", options->model, "Which model of the file, if it has several"),
+      kFiles, "NAME");
+  setHelp(command->add_flag("--force", options->force, "Replace files that exist"), kFiles, "");
+  addTrainingOptions(*command, options->training);
+  addShapeOptions(*command, options->shapes);
+  command->callback([&action, options, &compiler] {
+    action = [options, &compiler] { return compiler.grad(*options); };
+  });
+}

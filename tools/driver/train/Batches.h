@@ -1,0 +1,57 @@
+//===- Batches.h - A data set in batches, shuffled ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_TRAIN_BATCHES_H
+#define DLC_TOOLS_DRIVER_TRAIN_BATCHES_H
+
+#include "tools/driver/run/Tensors.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// The arrays of a data set by the names of a model's inputs, one row a sample. Problems are
+/// reported; the ExitCode says which kind.
+class Batches {
+public:
+  /// Each text is "FILE.npz", whose arrays have the inputs' names, or "INPUT=FILE.npy". Numbers
+  /// become the dtype of the input, and rows its dims where they have as many elements.
+  /// `classes` says of targets how many classes they name; -100 names none.
+  int open(const std::vector<std::string> &texts, dlc_module *module,
+           const std::map<std::string, int64_t> &classes);
+  int64_t numSamples() const { return samples; }
+  /// `most` rows a batch; kUsage where the model does not take them. A model of a fixed batch
+  /// leaves out what does not fill the last one.
+  int setBatch(int64_t most);
+  /// `most` rows, or as many as there are and the model takes.
+  int64_t batchUpTo(int64_t most) const { return std::min({most, samples, largest}); }
+  int64_t numBatches() const { return (samples + (isFixed ? 0 : batch - 1)) / batch; }
+
+  /// Begins again in an order that depends on `seed` alone, or in that of the file.
+  void shuffle(uint64_t seed);
+  void inOrder();
+  /// The inputs of the next batch, valid until the next call; false at the end.
+  bool next(std::vector<dlc_tensor> &inputs);
+  int64_t rows() const { return given; }
+
+private:
+  struct Source {
+    std::string name;
+    HostTensor all;   // of the input's dtype, one row a sample
+    HostTensor batch; // what next() gave
+  };
+  int read(const std::vector<std::string> &texts, const dlc_value_info &info, int64_t classes,
+           Source &source);
+
+  std::vector<Source> sources;
+  std::vector<int64_t> order;
+  int64_t samples = 0, batch = 64, position = 0, given = 0;
+  int64_t least = 1, largest = INT64_MAX; // that the model takes
+  bool isFixed = false;
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_TRAIN_BATCHES_H

@@ -1,0 +1,36 @@
+//===- Optimizer.h - How weights follow from their gradients ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_TRAIN_OPTIMIZER_H
+#define DLC_TOOLS_DRIVER_TRAIN_OPTIMIZER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace dlc {
+
+/// The call of an optimizer, "Adam(lr=1e-3, betas=[0.9, 0.99])", with PyTorch's names and defaults.
+/// The functions that it becomes are in frontend/dl/library/optimizers.dl.
+class Optimizer {
+public:
+  /// An ExitCode, reported unless it is kOk. The arguments are checked where the call is imported.
+  int parse(llvm::StringRef call);
+  /// What it keeps for each weight besides the weight: PyTorch's names of it, "exp_avg".
+  llvm::ArrayRef<llvm::StringRef> statesOfWeight() const { return states; }
+  /// Whether it needs to know how many steps there have been.
+  bool countsSteps() const { return counts; }
+  /// "adam(param, grad, exp_avg, exp_avg_sq, step, lr=0.001)" of these values, the states among
+  /// them in their order.
+  std::string call(llvm::StringRef param, llvm::StringRef grad,
+                   llvm::ArrayRef<std::string> states) const;
+
+private:
+  std::string function, arguments;
+  llvm::ArrayRef<llvm::StringRef> states;
+  bool counts = false;
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_TRAIN_OPTIMIZER_H

@@ -1,0 +1,242 @@
+//===- Train.cpp - dlc train: weights from data -------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===------------------------------------------------------------------------------------------===//
+#include "tools/driver/train/Train.h"
+
+#include "frontend/arrays/InputFiles.h"
+#include "frontend/arrays/SafetensorsFile.h"
+#include "tools/driver/base/Output.h"
+#include "tools/driver/source/ImportAsText.h"
+#include "tools/driver/train/Batches.h"
+#include "tools/driver/train/EpochReport.h"
+#include "tools/driver/train/StepProgram.h"
+#include "tools/driver/train/TrainingStep.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <unistd.h>
+
+using namespace mlir;
+
+namespace dlc {
+
+namespace {
+class Training {
+public:
+  Training(const TrainOptions &options, int (*compile)(const CompileOptions &))
+      : options(options), compile(compile) {}
+  ~Training();
+  int run();
+
+private:
+  int checkOptions() const;
+  int importStep(ImportedModel &model) const;
+  int compileProgram(ModuleOp module, const std::string &name, StepProgram &program);
+  int prepare();
+  int setFirstWeights();
+  int runEpoch(int64_t epoch, EpochReport &report);
+  int validate(EpochReport &report);
+  int save();
+
+  const TrainOptions &options;
+  int (*compile)(const CompileOptions &);
+  SmallString<128> folder; // for compiled steps, removed at the end
+  TrainingStep step;
+  StepProgram program, evaluation;
+  Batches data, validation;
+};
+} // namespace
+
+Training::~Training() {
+  if (!folder.empty())
+    llvm::sys::fs::remove_directories(folder);
+}
+
+int Training::checkOptions() const {
+  if (!StringRef(options.output).ends_with(".safetensors"))
+    return fail(kUsage, "-o names '" + options.output + "'; expected a .safetensors file");
+  for (const std::vector<std::string> *texts : {&options.data, &options.validation})
+    for (const std::string &text : *texts) {
+      bool isNamed = text.find('=') != std::string::npos;
+      if (!isNamed && !isArchive(text))
+        return fail(kUsage, "'" + text +
+                                "' is not an .npz; expected one with an array for each "
+                                "input, or INPUT=FILE.npy");
+      frontend::noteInputFile(isNamed ? text.substr(text.find('=') + 1) : text);
+    }
+  frontend::noteInputFile(options.input);
+  return checkNew(options.output, options.force);
+}
+
+int Training::importStep(ImportedModel &model) const {
+  ImportRequest request{options.input, options.weights, options.weights.empty(), false,
+                        options.model};
+  request.shapes = options.shapes;
+  return importModel(request, model);
+}
+
+int Training::compileProgram(ModuleOp module, const std::string &name, StepProgram &program) {
+  SmallString<128> source(folder), package(folder);
+  llvm::sys::path::append(source, name + ".mlir");
+  llvm::sys::path::append(package, name + ".bin");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().enableDebugInfo(true));
+  if (int code = writeFile(source.str().str(), text))
+    return code;
+  CompileOptions asked;
+  asked.input = source.str();
+  asked.output = package.str();
+  asked.compileFrom = "import";
+  const std::string &device = options.device.device;
+  bool hasGpu =
+      device.starts_with("cuda") || (device == "auto" && access("/dev/nvidiactl", R_OK) == 0);
+  asked.targets = {hasGpu ? "cuda" : "cpu"};
+  asked.quiet = true;
+  if (int code = compile(asked))
+    return code;
+  return program.open(package.str().str(), options.device);
+}
+
+int Training::prepare() {
+  if (llvm::sys::fs::createUniqueDirectory("dlc-train", folder))
+    return fail(kDevice, "cannot make a folder for compiled steps");
+  ImportedModel model;
+  if (int code = importStep(model))
+    return code;
+  if (int code = makeTrainingStep(model, options.training, step))
+    return code;
+  if (int code = compileProgram(*model.module, "step", program))
+    return code;
+  if (int code = data.open(options.data, program.getModule(), step.classes))
+    return code;
+  if (int code = data.setBatch(options.batch.value_or(data.batchUpTo(64))))
+    return code;
+  if (options.validation.empty())
+    return kOk;
+  ImportedModel plain;
+  if (int code = importStep(plain))
+    return code;
+  if (int code = makeEvaluation(plain, options.training, step))
+    return code;
+  if (int code = compileProgram(*plain.module, "evaluation", evaluation))
+    return code;
+  if (int code = validation.open(options.validation, evaluation.getModule(), step.classes))
+    return code;
+  return validation.setBatch(validation.batchUpTo(options.batch.value_or(64)));
+}
+
+int Training::setFirstWeights() {
+  for (const FirstWeight &weight : step.weights) {
+    std::vector<float> drawn;
+    if (weight.kind != FirstWeight::Stored)
+      drawn = drawWeight(weight, static_cast<uint64_t>(options.seed));
+    const void *bytes = drawn.data();
+    size_t size = drawn.size() * sizeof(float);
+    if (weight.kind == FirstWeight::Stored) {
+      bytes = weight.bytes.data();
+      size = weight.bytes.size();
+    }
+    if (int code = program.writeState(weight.name, weight.dims, bytes, size))
+      return code;
+  }
+  return program.seed(options.seed);
+}
+
+int Training::runEpoch(int64_t epoch, EpochReport &report) {
+  if (options.inOrder)
+    data.inOrder();
+  else
+    data.shuffle(static_cast<uint64_t>(options.seed) * 0x9E3779B97F4A7C15 +
+                 static_cast<uint64_t>(epoch));
+  std::vector<dlc_tensor> inputs;
+  std::vector<double> results;
+  while (!isAskedToStop() && data.next(inputs)) {
+    if (int code = program.run(inputs, results))
+      return code;
+    report.add(results, data.rows());
+    if (!std::isfinite(results.front()))
+      return fail(kModelError, "the loss is " +
+                                   std::string(std::isnan(results.front()) ? "NaN" : "infinite") +
+                                   " in step " + std::to_string(report.numSteps()) + " of epoch " +
+                                   std::to_string(epoch) +
+                                   "; a smaller lr, or clipping of gradients, may help. Nothing is "
+                                   "saved of this epoch");
+  }
+  return kOk;
+}
+
+int Training::validate(EpochReport &report) {
+  if (options.validation.empty() || isAskedToStop())
+    return kOk;
+  for (const FirstWeight &weight : step.weights) {
+    HostTensor value;
+    if (int code = program.readState(weight.name, value))
+      return code;
+    if (int code =
+            evaluation.writeState(weight.name, value.dims, value.data.data(), value.data.size()))
+      return code;
+  }
+  validation.inOrder();
+  std::vector<dlc_tensor> inputs;
+  std::vector<double> results;
+  while (validation.next(inputs)) {
+    if (int code = evaluation.run(inputs, results))
+      return code;
+    report.addValidation(results, validation.rows());
+  }
+  return kOk;
+}
+
+/// The weights, by their names in the model.
+int Training::save() {
+  std::vector<HostTensor> values(step.weights.size());
+  std::vector<frontend::StoredTensor> tensors;
+  for (auto [weight, value] : llvm::zip_equal(step.weights, values)) {
+    if (int code = program.readState(weight.name, value))
+      return code;
+    tensors.push_back({weight.name, *frontend::elementTypeNamed("f32"), {}, 0, value.data.size()});
+    tensors.back().shape.assign(weight.dims.begin(), weight.dims.end());
+  }
+  auto file = frontend::safetensorsHeader(tensors);
+  if (!file)
+    return fail(kUnsupported, llvm::toString(file.takeError()));
+  for (const HostTensor &value : values)
+    file->append(value.data.begin(), value.data.end());
+  return writeFile(options.output, *file);
+}
+
+int Training::run() {
+  if (int code = checkOptions())
+    return code;
+  if (int code = prepare())
+    return code;
+  if (int code = setFirstWeights())
+    return code;
+  stopWhenAsked(); // after the step, with what has been learnt
+  EpochLog log(options, program.outputNames());
+  for (int64_t epoch = 1; epoch <= options.epochs && !isAskedToStop(); ++epoch) {
+    EpochReport report(log, epoch, data.numBatches());
+    if (int code = runEpoch(epoch, report))
+      return code;
+    if (int code = validate(report))
+      return code;
+    if (int code = report.finish())
+      return code;
+    if (int code = save())
+      return code;
+  }
+  if (isAskedToStop())
+    complain("interrupted; the weights so far are in '" + options.output +
+             "', and --weights begins with them");
+  return kOk;
+}
+
+int trainModel(const TrainOptions &options, int (*compile)(const CompileOptions &)) {
+  return Training(options, compile).run();
+}
+
+} // namespace dlc

@@ -1,0 +1,32 @@
+//===- TrainingStep.h - A model becomes one step of its training --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_TRAIN_TRAININGSTEP_H
+#define DLC_TOOLS_DRIVER_TRAIN_TRAININGSTEP_H
+
+#include "tools/driver/train/FirstWeights.h"
+#include "tools/driver/train/Snippet.h"
+
+#include <map>
+
+namespace dlc {
+
+/// What a step needs besides its text.
+struct TrainingStep {
+  std::vector<FirstWeight> weights;       // the trained ones, each a state of its name
+  std::map<std::string, int64_t> classes; // how many classes a target names
+};
+
+/// Turns the model into a step: forward, backward and update. Its trained weights, what the
+/// optimizer keeps of each and the statistics of batches are states; its inputs are those of the
+/// model and the targets, its outputs the loss and the metrics. An ExitCode, reported unless it is
+/// kOk.
+int makeTrainingStep(ImportedModel &model, const TrainingOptions &options, TrainingStep &step);
+
+/// Turns the model into an evaluation: the loss and the metrics of inference, with the weights of
+/// `step` as states that stay as they are. An ExitCode, reported unless it is kOk.
+int makeEvaluation(ImportedModel &model, const TrainingOptions &options, const TrainingStep &step);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_TRAIN_TRAININGSTEP_H
