@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 
 import numpy as np
 import torch
@@ -40,9 +41,14 @@ def case(
     classes=None,
     target=None,
     trained=None,
+    schedule=None,
+    clip=None,
+    more=(),
 ):
-    """`text` is the model in the language; `loss` and `torch_loss` the same in both."""
-    CASES[name] = (text, module, x, loss, torch_loss, optimizer, classes, target, trained)
+    """`text` is the model in the language; `loss` and `torch_loss` the same in both. `schedule`
+    makes PyTorch's scheduler of each step, `clip` clips the gradients of weights, as the arguments
+    `more` do."""
+    CASES[name] = types.SimpleNamespace(**{k: v for k, v in locals().items() if k != "name"})
 
 
 def model(members, body, x, result):
@@ -239,6 +245,35 @@ case(
     *CROSS,
     classes=4,
 )
+for call, make in (
+    (
+        "SGD(lr=0.2 * cosine_decay(step, 9))",
+        lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 9),
+    ),
+    (
+        "Adam(lr=0.02 * step_decay(step, 2, gamma=0.5))",
+        lambda o: torch.optim.lr_scheduler.StepLR(o, 2, 0.5),
+    ),
+):
+    case(call, *mlp(), (6,), *CROSS, optimizer=call, classes=4, schedule=make)
+case(
+    "--clip-norm 0.1",
+    *mlp(),
+    (6,),
+    *CROSS,
+    classes=4,
+    more=("--clip-norm", "0.1"),
+    clip=lambda weights: torch.nn.utils.clip_grad_norm_(weights, 0.1),
+)
+case(
+    "--clip-value 0.01",
+    *mlp(),
+    (6,),
+    *CROSS,
+    classes=4,
+    more=("--clip-value", "0.01"),
+    clip=lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.01),
+)
 case("one layer alone", *mlp(), (6,), *CROSS, classes=4, trained="b.*")
 frozen = Named(
     lambda m, x: m.b(F.relu(m.n(m.a(x))).mean((2, 3))),
@@ -293,25 +328,33 @@ def targets_of(classes, target, y, generator):
     return torch.randn(y.shape, generator=generator, dtype=torch.float64)
 
 
-def learn(module, x, t, loss, call, trained):
+def learn(trial, module, x, t):
     """PyTorch's weights, and the mean loss of each epoch."""
     for name, weight in module.named_parameters():
-        weight.requires_grad = trained is None or re.fullmatch(trained, name) is not None
-    name, arguments = re.fullmatch(r"(\w+)\((.*)\)", call).groups()
+        weight.requires_grad = (
+            trial.trained is None or re.fullmatch(trial.trained, name) is not None
+        )
+    name, arguments = re.fullmatch(r"(\w+)\((.*)\)", trial.optimizer).groups()
+    arguments = re.sub(r" \* \w+\(step.*\)", "", arguments)  # the schedule
     make = Lion if name == "Lion" else getattr(torch.optim, name)
     optimizer = eval(
         f"make([w for w in module.parameters() if w.requires_grad], {arguments})",
         {"make": make, "module": module},
     )
-    module.train(trained is None)
+    scheduler = trial.schedule and trial.schedule(optimizer)
+    module.train(trial.trained is None)
     losses = []
     for _ in range(EPOCHS):
         total = 0.0
         for at in range(0, SAMPLES, BATCH):
             optimizer.zero_grad()
-            value = loss(module(x[at : at + BATCH]), t[at : at + BATCH])
+            value = trial.torch_loss(module(x[at : at + BATCH]), t[at : at + BATCH])
             value.backward()
+            if trial.clip:
+                trial.clip(module.parameters())
             optimizer.step()
+            if scheduler:
+                scheduler.step()
             total += value.item() * len(x[at : at + BATCH])
         losses.append(total / SAMPLES)
     return losses
@@ -322,16 +365,16 @@ def numpy_of(tensor):
 
 
 def check(name, folder):
-    text, module, x, loss, torch_loss, optimizer, classes, target, trained = CASES[name]
+    trial = CASES[name]
     generator = torch.Generator().manual_seed(5)
     torch.manual_seed(3)
-    module = copy.deepcopy(module).double()
+    module = copy.deepcopy(trial.module).double()
     for layer in module.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.running_mean.uniform_(-0.2, 0.2)
             layer.running_var.uniform_(0.5, 1.5)
-    x = inputs_of(x, text, generator)
-    t = targets_of(classes, target, module.eval()(x), generator)
+    x = inputs_of(trial.x, trial.text, generator)
+    t = targets_of(trial.classes, trial.target, module.eval()(x), generator)
     weights = {
         key: numpy_of(value)
         for key, value in module.state_dict().items()
@@ -343,7 +386,7 @@ def check(name, folder):
     }
     trained_path = os.path.join(folder, "trained.safetensors")
     with open(paths["dl"], "w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(trial.text)
     np.savez(paths["npz"], x=numpy_of(x), t=numpy_of(t))
     safetensors.save(paths["safetensors"], weights)
     run = subprocess.run(
@@ -356,9 +399,9 @@ def check(name, folder):
             "--data",
             paths["npz"],
             "--loss",
-            loss,
+            trial.loss,
             "--optimizer",
-            optimizer,
+            trial.optimizer,
             "--epochs",
             str(EPOCHS),
             "--batch",
@@ -372,14 +415,15 @@ def check(name, folder):
             trained_path,
             "--force",
         ]
-        + (["--train", trained] if trained else []),
+        + (["--train", trial.trained] if trial.trained else [])
+        + list(trial.more),
         capture_output=True,
         text=True,
         check=False,
     )
     if run.returncode:
         return f"exit {run.returncode}: {run.stderr.strip()[-600:]}"
-    losses = learn(module, x, t, torch_loss, optimizer, trained)
+    losses = learn(trial, module, x, t)
     with open(paths["jsonl"], encoding="utf-8") as file:
         given = [json.loads(line)["loss"] for line in file]
     if not np.allclose(given, losses, rtol=2e-4, atol=1e-6):
@@ -388,7 +432,7 @@ def check(name, folder):
     wanted = {
         key: value
         for key, value in module.state_dict().items()
-        if key in weights and (trained is None or re.fullmatch(trained, key))
+        if key in weights and (trial.trained is None or re.fullmatch(trial.trained, key))
     }
     if set(found) != set(wanted):
         return f"the file has {sorted(found)}, expected {sorted(wanted)}"

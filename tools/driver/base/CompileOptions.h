@@ -162,6 +162,8 @@ struct TrainingOptions {
   std::vector<std::string> targets; // "labels: i64[N]"
   std::string optimizer = "SGD";    // "Adam(lr=1e-3)"
   std::vector<std::string> trained; // globs over weights; empty: all
+  std::optional<double> clipNorm;   // the most that the norm of all gradients together may be
+  std::optional<double> clipValue;  // the most that a number of a gradient may be
 };
 
 struct GradOptions {
@@ -186,7 +188,8 @@ struct TrainOptions {
   int64_t epochs = 1, seed = 0;
   std::optional<int64_t> batch; // samples in a step; else 64, or what there are and the model takes
   bool inOrder = false;         // samples are not shuffled
-  std::string log;              // .jsonl; empty: none
+  std::string checkpoint, resume; // .safetensors; empty: none
+  std::string log;                // .jsonl; empty: none
   DeviceOptions device;
   bool force = false; // replace files that exist
   bool quiet = false; // no progress

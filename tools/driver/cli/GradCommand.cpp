@@ -40,7 +40,15 @@ target, an input of the step. 'dlc list "*loss*"' shows the functions.)");
 classes, else the type of the loss's first tensor.)");
   setHelp(command.add_option("--optimizer", options.optimizer, "How weights are updated"), group,
           "CALL", R"(PyTorch's name and arguments: SGD, Adam, AdamW, RMSprop, Adagrad, Adadelta or
-Lion, such as 'SGD(lr=0.1, momentum=0.9)'. Default: SGD.)");
+Lion, such as 'SGD(lr=0.1, momentum=0.9)'. Default: SGD. The arguments are
+expressions over 'step', which counts from 1: 'SGD(lr=0.1 *
+cosine_decay(step, 5000))'.)");
+  setHelp(command.add_option("--clip-norm", options.clipNorm, "The largest norm of the gradients")
+              ->check(CLI::PositiveNumber),
+          group, "NUMBER", R"(Of all weights together; larger ones are scaled down to it.)");
+  setHelp(command.add_option("--clip-value", options.clipValue, "The largest number of a gradient")
+              ->check(CLI::PositiveNumber),
+          group, "NUMBER", R"(Others become it, with their sign.)");
   setHelp(command.add_option("--train", options.trained, "Which weights are trained")
               ->allow_extra_args(false),
           group, "GLOB",

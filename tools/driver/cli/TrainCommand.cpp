@@ -15,10 +15,10 @@ read them. Ctrl-C saves what has been learnt.
 
 Examples:
   dlc train mnist.dl --data train.npz --validate test.npz \
-      --loss 'cross_entropy(logits, labels)' --metric 'accuracy(logits, labels)' \
-      --optimizer 'Adam(lr=1e-3)' --epochs 5 -o mnist.safetensors
+      --loss 'cross_entropy(logits, labels)' --optimizer 'Adam(lr=1e-3)' \
+      --metric 'accuracy(logits, labels)' --epochs 5 -o mnist.safetensors
   dlc train vgg16.dl --weights vgg16.safetensors --train 'head.*' \
-      --data images.npz --loss 'cross_entropy(logits, labels)' -o head.safetensors
+      --data images.npz --loss 'cross_entropy(y, t)' -o head.safetensors
   dlc compile mnist.dl --weights mnist.safetensors -o mnist.bin
 
 Exit codes: 0 ok, 1 error in the model or a loss that is NaN, 2 usage, 3 it has
@@ -39,15 +39,20 @@ void dlc::addTrainCommand(CLI::App &app, Action &action, const Compiler &compile
               ->required()
               ->allow_extra_args(false),
           kFiles, "FILE",
-          R"(An .npz of arrays by the names of the inputs and targets, one row a sample; or
-INPUT=FILE.npy, once for each.)");
+          R"(An .npz of arrays by the names of the inputs and targets, one row a sample;
+or INPUT=FILE.npy, once for each.)");
   setHelp(command->add_option("--validate", options->validation, "Samples that are not learnt")
               ->allow_extra_args(false),
-          kFiles, "FILE",
-          R"(As --data. The loss and the metrics of these are shown after each epoch.)");
+          kFiles, "FILE", R"(As --data. Their loss and metrics are shown after each epoch.)");
   setHelp(command->add_option("--weights", options->weights, "Files of the first weights")
               ->allow_extra_args(false),
           kFiles, "FILE", "");
+  setHelp(command->add_option("--checkpoint", options->checkpoint, "All that --resume needs"),
+          kFiles, "FILE",
+          R"(Weights, moments and random numbers, written after each epoch and
+on Ctrl-C.)");
+  setHelp(command->add_option("--resume", options->resume, "A checkpoint to go on from"), kFiles,
+          "FILE", R"(The rest of the run gives the bits of one that was not interrupted.)");
   setHelp(
       command->add_option("--model", options->model, "Which model of the file, if it has several"),
       kFiles, "NAME");
@@ -63,8 +68,8 @@ INPUT=FILE.npy, once for each.)");
   setHelp(command->add_option("--batch", options->batch, "Samples in a step")
               ->check(checkRange(1, 1 << 20)),
           group, "N",
-          R"(Default: 64, or as many as there are and the model takes. The last step of an
-epoch has the rest.)");
+          R"(Default: 64, or as many as there are and the model takes. The last
+step of an epoch has the rest.)");
   setHelp(command->add_option("--seed", options->seed, "Of weights, order and dropout [0]"), group,
           "N", R"(The same seed gives the same bits on one machine.)");
   setHelp(command->add_flag("--no-shuffle", options->inOrder, "Samples in the order of the file"),

@@ -32,6 +32,8 @@ public:
   /// Begins again in an order that depends on `seed` alone, or in that of the file.
   void shuffle(uint64_t seed);
   void inOrder();
+  /// Leaves batches out.
+  void skip(int64_t batches) { position = std::min(samples, batches * batch); }
   /// The inputs of the next batch, valid until the next call; false at the end.
   bool next(std::vector<dlc_tensor> &inputs);
   int64_t rows() const { return given; }

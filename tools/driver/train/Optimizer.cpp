@@ -7,6 +7,7 @@
 #include "tools/driver/base/Output.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <optional>
 
@@ -40,14 +41,21 @@ static ArrayRef<OptimizerRow> optimizers() {
   return rows;
 }
 
+/// What follows a name in the text, spaces apart; nullopt where it is not there.
+static std::optional<StringRef> behind(StringRef text, StringRef name) {
+  auto isPart = [](char c) { return isAlnum(c) || c == '_'; };
+  for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1)) {
+    StringRef rest = text.substr(at + name.size());
+    if ((at == 0 || !isPart(text[at - 1])) && (rest.empty() || !isPart(rest.front())))
+      return rest.ltrim();
+  }
+  return std::nullopt;
+}
+
 /// Whether the text of arguments gives the one of this name.
 static bool gives(StringRef arguments, StringRef name) {
-  for (size_t at = arguments.find(name); at != StringRef::npos; at = arguments.find(name, at + 1)) {
-    bool begins = at == 0 || StringRef(" ,(").contains(arguments[at - 1]);
-    if (begins && arguments.substr(at + name.size()).ltrim().starts_with("="))
-      return true;
-  }
-  return false;
+  auto rest = behind(arguments, name);
+  return rest && rest->starts_with("=");
 }
 
 int Optimizer::parse(StringRef call) {
@@ -62,6 +70,7 @@ int Optimizer::parse(StringRef call) {
     function = row.function;
     states = row.states;
     counts = row.countsSteps;
+    isScheduled = behind(arguments, "step").has_value();
     if (!gives(arguments, "lr"))
       arguments = "lr=" + row.lr.str() + (arguments.empty() ? "" : ", ") + arguments;
     return kOk;

@@ -11,15 +11,16 @@
 namespace dlc {
 
 /// The call of an optimizer, "Adam(lr=1e-3, betas=[0.9, 0.99])", with PyTorch's names and defaults.
-/// The functions that it becomes are in frontend/dl/library/optimizers.dl.
+/// The functions that it becomes are in frontend/dl/library/optimizers.dl. Its arguments are
+/// expressions of the language, in which `step` is the number of the step, from 1 on.
 class Optimizer {
 public:
   /// An ExitCode, reported unless it is kOk. The arguments are checked where the call is imported.
   int parse(llvm::StringRef call);
   /// What it keeps for each weight besides the weight: PyTorch's names of it, "exp_avg".
   llvm::ArrayRef<llvm::StringRef> statesOfWeight() const { return states; }
-  /// Whether it needs to know how many steps there have been.
-  bool countsSteps() const { return counts; }
+  /// Whether it, or a schedule in its arguments, needs to know how many steps there have been.
+  bool countsSteps() const { return counts || isScheduled; }
   /// "adam(param, grad, exp_avg, exp_avg_sq, step, lr=0.001)" of these values, the states among
   /// them in their order.
   std::string call(llvm::StringRef param, llvm::StringRef grad,
@@ -28,7 +29,7 @@ public:
 private:
   std::string function, arguments;
   llvm::ArrayRef<llvm::StringRef> states;
-  bool counts = false;
+  bool counts = false, isScheduled = false;
 };
 
 } // namespace dlc

@@ -4,10 +4,10 @@
 #include "tools/driver/train/Train.h"
 
 #include "frontend/arrays/InputFiles.h"
-#include "frontend/arrays/SafetensorsFile.h"
 #include "tools/driver/base/Output.h"
 #include "tools/driver/source/ImportAsText.h"
 #include "tools/driver/train/Batches.h"
+#include "tools/driver/train/Checkpoint.h"
 #include "tools/driver/train/EpochReport.h"
 #include "tools/driver/train/StepProgram.h"
 #include "tools/driver/train/TrainingStep.h"
@@ -37,7 +37,8 @@ private:
   int compileProgram(ModuleOp module, const std::string &name, StepProgram &program);
   int prepare();
   int setFirstWeights();
-  int runEpoch(int64_t epoch, EpochReport &report);
+  int begin();
+  int runEpoch(EpochReport &report);
   int validate(EpochReport &report);
   int save();
 
@@ -47,6 +48,7 @@ private:
   TrainingStep step;
   StepProgram program, evaluation;
   Batches data, validation;
+  TrainingPlace place;
 };
 } // namespace
 
@@ -68,6 +70,8 @@ int Training::checkOptions() const {
       frontend::noteInputFile(isNamed ? text.substr(text.find('=') + 1) : text);
     }
   frontend::noteInputFile(options.input);
+  if (!options.checkpoint.empty() && namesSameFile(options.checkpoint, options.output))
+    return fail(kUsage, "-o and --checkpoint name one file, '" + options.output + "'");
   return checkNew(options.output, options.force);
 }
 
@@ -146,23 +150,25 @@ int Training::setFirstWeights() {
   return program.seed(options.seed);
 }
 
-int Training::runEpoch(int64_t epoch, EpochReport &report) {
+int Training::runEpoch(EpochReport &report) {
   if (options.inOrder)
     data.inOrder();
   else
     data.shuffle(static_cast<uint64_t>(options.seed) * 0x9E3779B97F4A7C15 +
-                 static_cast<uint64_t>(epoch));
+                 static_cast<uint64_t>(place.epoch));
+  data.skip(place.steps);
   std::vector<dlc_tensor> inputs;
   std::vector<double> results;
   while (!isAskedToStop() && data.next(inputs)) {
     if (int code = program.run(inputs, results))
       return code;
+    ++place.steps;
     report.add(results, data.rows());
     if (!std::isfinite(results.front()))
       return fail(kModelError, "the loss is " +
                                    std::string(std::isnan(results.front()) ? "NaN" : "infinite") +
-                                   " in step " + std::to_string(report.numSteps()) + " of epoch " +
-                                   std::to_string(epoch) +
+                                   " in step " + std::to_string(place.steps) + " of epoch " +
+                                   std::to_string(place.epoch) +
                                    "; a smaller lr, or clipping of gradients, may help. Nothing is "
                                    "saved of this epoch");
   }
@@ -191,22 +197,28 @@ int Training::validate(EpochReport &report) {
   return kOk;
 }
 
-/// The weights, by their names in the model.
+/// The weights, by their names in the model, and the checkpoint.
 int Training::save() {
-  std::vector<HostTensor> values(step.weights.size());
-  std::vector<frontend::StoredTensor> tensors;
-  for (auto [weight, value] : llvm::zip_equal(step.weights, values)) {
-    if (int code = program.readState(weight.name, value))
+  std::vector<std::string> names;
+  for (const FirstWeight &weight : step.weights)
+    names.push_back(weight.name);
+  if (int code = writeStates(options.output, program, names))
+    return code;
+  return options.checkpoint.empty() ? static_cast<int>(kOk)
+                                    : writeCheckpoint(options.checkpoint, program, place);
+}
+
+int Training::begin() {
+  if (!options.resume.empty()) {
+    if (int code = readCheckpoint(options.resume, program, place))
       return code;
-    tensors.push_back({weight.name, *frontend::elementTypeNamed("f32"), {}, 0, value.data.size()});
-    tensors.back().shape.assign(weight.dims.begin(), weight.dims.end());
+    if (place.seed != options.seed)
+      return fail(kUsage, "'" + options.resume + "' was begun with --seed " +
+                              std::to_string(place.seed) + "; expected the same");
+    return kOk;
   }
-  auto file = frontend::safetensorsHeader(tensors);
-  if (!file)
-    return fail(kUnsupported, llvm::toString(file.takeError()));
-  for (const HostTensor &value : values)
-    file->append(value.data.begin(), value.data.end());
-  return writeFile(options.output, *file);
+  place.seed = options.seed;
+  return setFirstWeights();
 }
 
 int Training::run() {
@@ -214,24 +226,27 @@ int Training::run() {
     return code;
   if (int code = prepare())
     return code;
-  if (int code = setFirstWeights())
+  if (int code = begin())
     return code;
   stopWhenAsked(); // after the step, with what has been learnt
   EpochLog log(options, program.outputNames());
-  for (int64_t epoch = 1; epoch <= options.epochs && !isAskedToStop(); ++epoch) {
-    EpochReport report(log, epoch, data.numBatches());
-    if (int code = runEpoch(epoch, report))
+  while (place.epoch <= options.epochs && !isAskedToStop()) {
+    EpochReport report(log, place.epoch, data.numBatches());
+    if (int code = runEpoch(report))
       return code;
     if (int code = validate(report))
       return code;
     if (int code = report.finish())
       return code;
+    if (place.steps == data.numBatches())
+      place = {place.epoch + 1, 0, place.seed};
     if (int code = save())
       return code;
   }
   if (isAskedToStop())
-    complain("interrupted; the weights so far are in '" + options.output +
-             "', and --weights begins with them");
+    complain("interrupted; the weights so far are in '" + options.output + "', and " +
+             (options.checkpoint.empty() ? "--weights begins with them"
+                                         : "--resume '" + options.checkpoint + "' goes on"));
   return kOk;
 }
 

@@ -14,6 +14,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -40,6 +41,7 @@ private:
   int addLoss();
   int differentiate();
   void useStates(ArrayRef<Value> states, ArrayRef<std::string> names);
+  void addClipping(Snippet &snippet) const;
   int addUpdate();
   int finish();
   int eraseUnused();
@@ -264,6 +266,24 @@ void StepBuilder::useStates(ArrayRef<Value> states, ArrayRef<std::string> names)
   }
 }
 
+/// Lines that clip the gradients g0, g1, ... as torch.nn.utils.clip_grad_value_ and then
+/// clip_grad_norm_ do.
+void StepBuilder::addClipping(Snippet &snippet) const {
+  std::string squares;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    std::string grad = "g" + std::to_string(i);
+    if (auto most = options.clipValue)
+      snippet.statements.push_back(llvm::formatv("{0} = clamp({0}, -{1}, {1})", grad, *most));
+    squares += (i ? " + sum(" : "sum(") + grad + " * " + grad + ")";
+  }
+  if (auto most = options.clipNorm) {
+    snippet.statements.push_back(
+        llvm::formatv("scale = minimum({0} / (sqrt({1}) + 1e-6), 1.0)", *most, squares));
+    for (size_t i = 0; i < gradients.size(); ++i)
+      snippet.statements.push_back(llvm::formatv("g{0} = g{0} * scale", i));
+  }
+}
+
 int StepBuilder::addUpdate() {
   Optimizer optimizer;
   if (int code = optimizer.parse(options.optimizer))
@@ -277,6 +297,7 @@ int StepBuilder::addUpdate() {
     snippet.statements.push_back("step = step + 1");
     names.push_back("optimizer.step");
   }
+  addClipping(snippet);
   for (auto [index, weight] : llvm::enumerate(trained)) {
     std::string number = std::to_string(index), param = "p" + number, grad = "g" + number;
     std::string type = dl::text(weight);

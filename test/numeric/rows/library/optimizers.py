@@ -106,3 +106,57 @@ pair(
     result=("N", 5),
     note="without momentum",
 )
+
+
+# Factors of schedules, by PyTorch's own over as many steps.
+def schedule(name, call, make, steps):
+    def factors(step):
+        weight = torch.nn.Parameter(torch.zeros(1))
+        optimizer = torch.optim.SGD([weight], lr=1.0)
+        scheduler = make(optimizer)
+        found = []
+        for _ in range(max(steps)):
+            found.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            scheduler.step()
+        return torch.tensor(found, dtype=torch.float64)[step.long() - 1]
+
+    pair(
+        name,
+        call,
+        factors,
+        shapes=(("N",),),
+        result=("N",),
+        dtypes=("i64",),
+        result_dtype="f32",
+        kinds={0: ("i64", steps)},
+        note=call,
+    )
+
+
+LR = torch.optim.lr_scheduler
+FIRST = [1, 2, 3, 7, 10, 12]
+schedule("cosine_decay", "cosine_decay(x0, 12)", lambda o: LR.CosineAnnealingLR(o, 12), FIRST)
+schedule(
+    "cosine_decay",
+    "cosine_decay(x0, 12, minimum=0.1)",
+    lambda o: LR.CosineAnnealingLR(o, 12, eta_min=0.1),
+    FIRST,
+)
+schedule(
+    "linear_decay",
+    "linear_decay(x0, 12, minimum=0.25)",
+    lambda o: LR.LinearLR(o, 1.0, 0.25, 12),
+    [*FIRST, 13, 20],
+)
+schedule("step_decay", "step_decay(x0, 3, gamma=0.5)", lambda o: LR.StepLR(o, 3, 0.5), FIRST)
+schedule(
+    "exponential_decay", "exponential_decay(x0, 0.9)", lambda o: LR.ExponentialLR(o, 0.9), FIRST
+)
+schedule("warmup", "warmup(x0, 5)", lambda o: LR.LinearLR(o, 0.2, 1.0, 4), FIRST)
+schedule(
+    "one_cycle",
+    "one_cycle(x0, 20)",
+    lambda o: LR.OneCycleLR(o, 1.0, total_steps=20),
+    [*FIRST, 5, 6, 15, 20],
+)

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 
@@ -136,47 +135,37 @@ for what, changes in (
 learns("--seed", "1", output="again.safetensors")
 expect("another seed", read("again.safetensors") == first, False)
 
-# A terminal gets a bar.
-screen, terminal = pty.openpty()
-write("wide.dl", TEXT.replace("4, 8", "4, 4096").replace("8, 3", "4096, 3"))
-process = subprocess.Popen(
-    [
-        "dlc",
-        "train",
-        "wide.dl",
-        "--data",
-        "train.npz",
-        "--loss",
-        LOSS,
-        "-o",
-        "wide.safetensors",
-        "--epochs",
-        "100000",
-        "--batch",
-        "4",
-    ],
-    stdout=subprocess.PIPE,
-    stderr=terminal,
-    text=True,
-)
-os.close(terminal)
-shown = b""
-while b" s left" not in shown and len(shown) < 1 << 20:
-    shown += os.read(screen, 4096)
+# A terminal gets a bar; Ctrl-C ends the run, with the weights so far.
+write("wide.dl", TEXT.replace("4, 8", "4, 1024").replace("8, 3", "1024, 3"))
+WIDE = ["train", "wide.dl", "--data", "train.npz", "--loss", LOSS, "--batch", "4"]
+
+
+def interrupted(*more):
+    """What a terminal shows of a run that Ctrl-C ends."""
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        ["dlc", *WIDE, "--epochs", "100000", "-o", "wide.safetensors", "--force", *more],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+    )
+    shown = b""
+    while b" s left" not in shown or not os.path.exists("wide.safetensors"):
+        shown += os.read(screen, 4096)
+    process.send_signal(signal.SIGINT)
+    process.stdout.read()
+    expect("its status", process.wait(), 0)
+    shown += os.read(screen, 1 << 20)
+    os.close(terminal)
+    return shown
+
+
+shown = interrupted()
 expect(
     "a bar",
     re.search(rb"\r\d+/100000 \[=* *\] \d+/15  loss \d+\.\d{4}  \d+/s  \d+ s left", shown)
     is not None,
     True,
 )
-# Ctrl-C ends it, with the weights so far.
-while not os.path.exists("wide.safetensors"):
-    time.sleep(0.01)
-process.send_signal(signal.SIGINT)
-process.stdout.read()
-expect("interrupted", process.wait(), 0)
-time.sleep(0.1)
-shown += os.read(screen, 1 << 20)
 expect(
     "what it says",
     b"interrupted; the weights so far are in 'wide.safetensors', and --weights begins with them"
@@ -184,6 +173,39 @@ expect(
     True,
 )
 expect("what it saved", len(safetensors.load("wide.safetensors")[0]), 4)
+os.remove("wide.safetensors")
+expect(
+    "how it goes on",
+    b"interrupted; the weights so far are in 'wide.safetensors', and --resume "
+    b"'stop.safetensors' goes on" in interrupted("--checkpoint", "stop.safetensors"),
+    True,
+)
+epochs = str(safetensors.load("stop.safetensors")[0]["dlc.place"][0])
+for output, more in (("on.w", ["--resume", "stop.safetensors"]), ("at.w", [])):
+    dlc(*WIDE, "--epochs", epochs, "-o", output + ".safetensors", *more)
+expect(
+    "the bits of a run that Ctrl-C ended",
+    read("on.w.safetensors") == read("at.w.safetensors"),
+    True,
+)
+
+# A run that goes on gives the bits of one that was not interrupted.
+ADAM = ("--optimizer", "Adam(lr=0.02)", "--batch", "16")
+train(*ADAM, "--epochs", "4", "--checkpoint", "whole.safetensors", output="whole.w.safetensors")
+train(*ADAM, "--epochs", "2", "--checkpoint", "part.safetensors", output="part.w.safetensors")
+run = train(
+    *ADAM,
+    "--epochs",
+    "4",
+    "--resume",
+    "part.safetensors",
+    "--checkpoint",
+    "rest.safetensors",
+    output="rest.w.safetensors",
+)
+expect("the rest", [line[:9] for line in run.stdout.splitlines()], ["epoch 3/4", "epoch 4/4"])
+for name in ("", ".w"):
+    expect(f"the bits{name}", read(f"rest{name}.safetensors"), read(f"whole{name}.safetensors"))
 
 # The step as text is a model.
 run = dlc("grad", "m.dl", "--loss", LOSS, "--optimizer", "Adam(lr=1e-3)", "-o", "step.dl")
@@ -414,6 +436,66 @@ refuses(
     "SGD(lr=1e38)",
     "--batch",
     "20",
+)
+ADAM = ("--optimizer", "Adam(lr=0.02)")
+EXPECTED = "; expected a checkpoint of the same model, --train and --optimizer"
+refuses(
+    "no checkpoint",
+    2,
+    "'w.safetensors' is no checkpoint of dlc train; --weights begins with the weights of a file",
+    *ADAM,
+    "--resume",
+    "w.safetensors",
+)
+refuses(
+    "a file that is not there",
+    5,
+    "cannot read 'q.safetensors': No such file or directory",
+    *ADAM,
+    "--resume",
+    "q.safetensors",
+)
+refuses(
+    "another optimizer",
+    2,
+    "'part.safetensors' has 'optimizer.step', which this training does not keep" + EXPECTED,
+    "--resume",
+    "part.safetensors",
+)
+refuses(
+    "a richer optimizer",
+    2,
+    "'part.safetensors' has no 'a.weight.momentum_buffer'" + EXPECTED,
+    "--optimizer",
+    "SGD(momentum=0.9)",
+    "--resume",
+    "part.safetensors",
+)
+refuses(
+    "another model",
+    2,
+    "'part.safetensors' has another 'a.weight' than f32[1024,4]" + EXPECTED,
+    *ADAM,
+    "--resume",
+    "part.safetensors",
+    model="wide.dl",
+)
+refuses(
+    "another seed",
+    2,
+    "'part.safetensors' was begun with --seed 0; expected the same",
+    *ADAM,
+    "--resume",
+    "part.safetensors",
+    "--seed",
+    "1",
+)
+refuses(
+    "one file for both",
+    2,
+    "-o and --checkpoint name one file, 'w.safetensors'",
+    "--checkpoint",
+    "w.safetensors",
 )
 os.environ["TMPDIR"] = "/nonexistent"
 refuses("no room for files", 5, "cannot make a folder for compiled steps")
