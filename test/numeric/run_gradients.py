@@ -9,6 +9,8 @@ out (reason)" and "N passed, N failed"."""
 
 import argparse
 import collections
+import copy
+import dataclasses
 import concurrent.futures
 import glob
 import os
@@ -24,7 +26,7 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "conformance")]
 import accuracy as acc
-from modules import Case, row_text, tensor_type, values
+from modules import Case, dims_at, row_text, tensor_type, values
 from rows import ROWS
 from voices import Failure, Reference, built, execute
 
@@ -35,6 +37,15 @@ NARROW = {"asin", "acos", "atanh", "erfinv"}
 RELATIVE = 1e-6  # numbers in formulas are f32
 # Forms whose derivative dlc does not know, with the words of its message.
 UNKNOWN = {
+    **{
+        f"lstm ({note})": "'lstm_steps' with a projection; dlc knows those without"
+        for note in (
+            "projection",
+            "projection, lengths",
+            "shared units, projection",
+            "shared units, projection, lengths",
+        )
+    },
     # The derivative by x of the derivative by a weight.
     **{
         f"{op} ({note}{ending})": "a convolution by "
@@ -224,6 +235,23 @@ def differentiated(text):
             return file.read()
 
 
+def network_at(row, n):
+    """The row of a recurrent network (rows/recurrent.py) where N is a number."""
+    network = copy.copy(row.torch.__self__)
+    network.x = tuple(dims_at(network.x, n))
+    network.shapes = [tuple(dims_at(shape, n)) for shape in network.shapes]
+    network.result = tuple(dims_at(network.result, n))
+    return dataclasses.replace(
+        row,
+        inputs=network.shapes,
+        result=network.result,
+        torch=network.torch,
+        body=network.body,
+        sizes=(n,),
+        note=f"{row.note}, N = {n}",
+    )
+
+
 def check(case, voice):
     """A list of sentences; None where PyTorch's function of the row has no derivative, the name of
     an op where dlc has none of it, as docs/operators.md says."""
@@ -239,10 +267,18 @@ def check(case, voice):
     except Failure as failure:
         if unknown and unknown in str(failure):
             return []
+        if "give the number of steps by --shapes" in str(failure) and isinstance(
+            case.row.torch, types.MethodType
+        ):  # as the user would
+            return [
+                problem
+                for n in case.sizes
+                for problem in check(Derived(network_at(case.row, n)), voice) or []
+            ]
         missing = re.search(r"has no derivative that dlc knows: it is '(\w+)'", str(failure))
         return missing.group(1) if missing and case.row.op not in rules() else [str(failure)]
     if unknown:
-        return [f"expected the message \"{unknown}\""]
+        return [f'expected the message "{unknown}"']
     problems = []
     for operand, pieces in enumerate(results):
         for j, n in enumerate(case.sizes):

@@ -46,7 +46,8 @@ SmallVector<ArrayRef<GradientRule>> gradientRules() {
   return {elementwiseGradients(), mathGradients(),        activationGradients(),
           shapeGradients(),       indexGradients(),       reductionGradients(),
           normGradients(),        contractionGradients(), attentionGradients(),
-          convolutionGradients(), poolGradients(),        sampleGradients()};
+          convolutionGradients(), poolGradients(),        sampleGradients(),
+          recurrentGradients()};
 }
 
 const GradientRule *gradientRuleOf(Operation *op) {

@@ -34,8 +34,11 @@ public:
 
   Term x(unsigned operand = 0) { return {op->getOperand(operand), b}; }
   Term y(unsigned result = 0) { return {op->getResult(result), b}; }
-  /// What a change of the first result is worth: of its type.
-  Term dy() { return {cotangents.at(op->getResult(0)), b}; }
+  /// What a change of a result is worth: of its type.
+  Term dy(unsigned result = 0) {
+    mlir::Value of = op->getResult(result), cotangent = cotangents.lookup(of);
+    return {cotangent ? cotangent : b.fullLike(of, 0), b};
+  }
   Dims dims(unsigned operand = 0) const { return dimsOf(op->getOperand(operand)); }
   mlir::Type dtype(unsigned operand = 0) const {
     return typeOf(op->getOperand(operand)).getElementType();
@@ -99,6 +102,7 @@ llvm::ArrayRef<GradientRule> attentionGradients();
 llvm::ArrayRef<GradientRule> convolutionGradients();
 llvm::ArrayRef<GradientRule> poolGradients();
 llvm::ArrayRef<GradientRule> sampleGradients();
+llvm::ArrayRef<GradientRule> recurrentGradients();
 
 } // namespace dlc::dl
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "ir/dl/gradient/Differentiate.h"
+#include "ir/interfaces/Recurrent.h"
 
 using namespace mlir;
 
@@ -84,8 +85,9 @@ bool Reverse::derive(Operation *op) {
   auto isWorth = [&](Value result) { return active.contains(result) && cotangentOf(result); };
   if (llvm::none_of(op->getResults(), isWorth))
     return true;
-  // Rules are of first results.
-  bool isFirst = llvm::none_of(llvm::drop_begin(op->getResults()), isWorth);
+  // But for those of recurrences, rules are of first results.
+  bool isFirst =
+      isa<RecurrentOpInterface>(op) || llvm::none_of(llvm::drop_begin(op->getResults()), isWorth);
   if (const GradientRule *rule = isFirst ? gradientRuleOf(op) : nullptr) {
     Derivation derivation(builder, op, active, cotangents);
     rule->derive(derivation);

@@ -116,24 +116,23 @@ class Network:
         module = kinds[self.op](self.inputs, self.hidden, num_layers=self.layers, bias=self.bias,
                                 batch_first=self.batch_first, bidirectional=self.directions == 2,
                                 **options).double()
-        for parameter, value in zip(module.parameters(), self.params(tensors)):
-            parameter.data = value.clone()
+        for (name, _), value in zip(list(module.named_parameters()), self.params(tensors)):
+            del module._parameters[name]
+            setattr(module, name, value)  # a derivative by it may be asked for
         x, hx = tensors[0], None
         if x.dim() == 3 and x.shape[0 if self.batch_first else 1] == 0:
             return torch.zeros(0, dtype=torch.float64)
         if self.initial:
             hx = tuple(tensors[1:1 + self.states]) if self.states == 2 else tensors[1]
-        with torch.no_grad():
-            if self.lengths:
-                packed = nn.utils.rnn.pack_padded_sequence(x, tensors[-1],
-                                                           batch_first=self.batch_first,
-                                                           enforce_sorted=False)
-                y, finals = module(packed, hx)
-                total = x.shape[1 if self.batch_first else 0]
-                y, _ = nn.utils.rnn.pad_packed_sequence(y, batch_first=self.batch_first,
-                                                        total_length=total)
-            else:
-                y, finals = module(x, hx)
+        if self.lengths:
+            packed = nn.utils.rnn.pack_padded_sequence(x, tensors[-1], batch_first=self.batch_first,
+                                                       enforce_sorted=False)
+            y, finals = module(packed, hx)
+            total = x.shape[1 if self.batch_first else 0]
+            y, _ = nn.utils.rnn.pad_packed_sequence(y, batch_first=self.batch_first,
+                                                    total_length=total)
+        else:
+            y, finals = module(x, hx)
         finals = finals if self.states == 2 else (finals,)
         return torch.cat([t.reshape(-1) for t in (y, *finals)])
 

@@ -86,6 +86,24 @@ func.func @window(%x: tensor<3x?x8x8xf32, #dl.t<[3, s0, 8, 8]>>, %w: tensor<5x?x
 
 // -----
 
+module attributes {dl.symbols = [#dl.symbol<"T", 1, 64>]} {
+func.func @steps(%gates: tensor<?x2x5xf32, #dl.t<[s0, 2, 5]>>, %w: tensor<1x5x5xf32>) -> tensor<?x2x5xf32, #dl.t<[s0, 2, 5]>> {
+  // expected-error @+1 {{has no derivative that dlc knows: it is 'rnn_tanh_steps' over f32[T,2,5]; give the number of steps by --shapes}}
+  %y, %h = dl.rnn_tanh_steps %gates, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<?x2x5xf32, #dl.t<[s0, 2, 5]>>, tensor<1x5x5xf32>) -> (tensor<?x2x5xf32, #dl.t<[s0, 2, 5]>>, tensor<2x5xf32>)
+  return %y : tensor<?x2x5xf32, #dl.t<[s0, 2, 5]>>
+}
+}
+
+// -----
+
+func.func @projection(%gates: tensor<3x2x16xf32>, %w: tensor<4x4x3xf32>, %p: tensor<3x4xf32>) -> tensor<3x2x3xf32> {
+  // expected-error @+1 {{has no derivative that dlc knows: it is 'lstm_steps' with a projection; dlc knows those without}}
+  %y, %h, %c = dl.lstm_steps %gates, %w, %p {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>} : (tensor<3x2x16xf32>, tensor<4x4x3xf32>, tensor<3x4xf32>) -> (tensor<3x2x3xf32>, tensor<2x3xf32>, tensor<2x4xf32>)
+  return %y : tensor<3x2x3xf32>
+}
+
+// -----
+
 func.func @reduce(%x: tensor<8xf32>, %index: tensor<4xi64>, %src: tensor<4xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{has no derivative that dlc knows: it is 'scatter' by multiply; dlc knows that without reduce}}
   %y = dl.scatter %x, %index, %src {dim = 0 : i64, reduce = "multiply"} : (tensor<8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<8xf32>

@@ -274,6 +274,27 @@ case(
     more=("--clip-value", "0.01"),
     clip=lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.01),
 )
+for kind, layer in (("LSTM", nn.LSTM), ("GRU", nn.GRU), ("RNN", nn.RNN)):
+    case(
+        kind,
+        model(
+            [
+                f"r: {kind}(5, 7, num_layers=2, batch_first=True, bidirectional=True)",
+                "b: Linear(14, 4)",
+            ],
+            ["y, _ = r(x)", "y = b(mean(y, 1))"],
+            "f32[N,6,5]",
+            "f32[N,4]",
+        ),
+        Named(
+            lambda m, x: m.b(m.r(x)[0].mean(1)),
+            r=layer(5, 7, num_layers=2, batch_first=True, bidirectional=True),
+            b=nn.Linear(14, 4),
+        ),
+        (6, 5),
+        *CROSS,
+        classes=4,
+    )
 case("one layer alone", *mlp(), (6,), *CROSS, classes=4, trained="b.*")
 frozen = Named(
     lambda m, x: m.b(F.relu(m.n(m.a(x))).mean((2, 3))),

@@ -1,0 +1,30 @@
+//===- Checkpoint.h - A training that goes on where it stopped ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
+#define DLC_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
+
+#include "tools/driver/train/StepProgram.h"
+
+namespace dlc {
+
+/// How far a training is.
+struct TrainingPlace {
+  int64_t epoch = 1; // that is running
+  int64_t steps = 0; // of it that are done
+  int64_t seed = 0;
+};
+
+/// All states of the program and the place, in a safetensors file that is whole or as it was
+/// before. An ExitCode, reported unless it is kOk.
+int writeCheckpoint(const std::string &path, StepProgram &program, const TrainingPlace &place);
+
+/// Sets the states to those of the file. kUsage where they are of another model or optimizer.
+int readCheckpoint(const std::string &path, StepProgram &program, TrainingPlace &place);
+
+/// The states `names` of the program in a safetensors file.
+int writeStates(const std::string &path, StepProgram &program,
+                const std::vector<std::string> &names);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
