@@ -1,6 +1,7 @@
-//===- FuzzNpy.cpp - Any bytes as an npy or npz file --------------------------------*- C++ -*-===//
+//===- FuzzNpy.cpp - Any bytes as an npy, npz or IDX file ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "frontend/arrays/IdxFile.h"
 #include "frontend/arrays/NpzFile.h"
 #include "test/fuzz/Demand.h"
 
@@ -33,7 +34,8 @@ static void checkArray(const NpyArray &array) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
   if (!bytes.starts_with("PK")) {
-    auto array = parseNpy(bytes, "input");
+    bool isIdx = bytes.starts_with("\x1f\x8b") || bytes.starts_with(llvm::StringRef("\0\0", 2));
+    auto array = isIdx ? parseIdx(bytes, "input") : parseNpy(bytes, "input");
     if (array)
       checkArray(*array);
     else

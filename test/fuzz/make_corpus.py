@@ -6,6 +6,7 @@ usage: make_corpus.py [FOLDER]
 Each is a small file with another feature of its format. The seeds of the target dl are models
 written by hand, and those of the target model are compiled from these by tools/scripts/fuzz, so
 that they follow the package format."""
+import gzip
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
+IDX = bytes([0, 0, 11, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + np.arange(6, dtype=">i2").tobytes()
 
 
 def put(kind, name, data):
@@ -62,6 +64,8 @@ def main():
     put("npy", "big-endian", npy(np.arange(3, dtype=">i4")))
     put("npy", "version2", npy(np.zeros((1, 0, 2), "u1"), (2, 0)))
     put("npy", "scalar", npy(np.array(True)))
+    put("npy", "idx", IDX)
+    put("npy", "packed-idx", gzip.compress(IDX, mtime=0))
     put("npy", "half", npy(np.ones(2, "f2")))
     put(
         "npy", "object", b"\x93NUMPY\x01\x00\x36\x00"

@@ -40,7 +40,7 @@ void dlc::addTrainCommand(CLI::App &app, Action &action, const Compiler &compile
               ->allow_extra_args(false),
           kFiles, "FILE",
           R"(An .npz of arrays by the names of the inputs and targets, one row a sample;
-or INPUT=FILE.npy, once for each.)");
+or INPUT=FILE for each, an .npy or a file of MNIST's format.)");
   setHelp(command->add_option("--validate", options->validation, "Samples that are not learnt")
               ->allow_extra_args(false),
           kFiles, "FILE", R"(As --data. Their loss and metrics are shown after each epoch.)");

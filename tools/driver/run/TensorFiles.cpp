@@ -1,6 +1,7 @@
-//===- TensorFiles.cpp - Arrays from and to .npy and .npz files ---------------------*- C++ -*-===//
+//===- TensorFiles.cpp - Arrays from .npy, .npz and IDX files, and to them ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
+#include "frontend/arrays/IdxFile.h"
 #include "frontend/arrays/NpzFile.h"
 #include "tools/driver/base/Output.h"
 #include "tools/driver/run/Tensors.h"
@@ -32,6 +33,12 @@ static int setType(frontend::ElementType type, llvm::ArrayRef<int64_t> shape, Ho
 int readLayout(const std::string &path, const std::string &name, HostTensor &tensor,
                std::string &problem) {
   auto read = [&]() -> llvm::Expected<frontend::NpyLayout> {
+    if (!isArchive(path) && frontend::isIdxFile(path)) {
+      auto array = frontend::readIdx(path);
+      if (!array)
+        return array.takeError();
+      return frontend::NpyLayout{array->type, array->shape};
+    }
     if (!isArchive(path))
       return frontend::readNpyLayout(path);
     auto archive = frontend::NpzFile::open(path);
@@ -48,6 +55,8 @@ int readLayout(const std::string &path, const std::string &name, HostTensor &ten
 int readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
                std::string &problem) {
   auto read = [&]() -> llvm::Expected<frontend::NpyArray> {
+    if (!isArchive(path) && frontend::isIdxFile(path))
+      return frontend::readIdx(path);
     if (!isArchive(path))
       return frontend::readNpy(path);
     auto archive = frontend::NpzFile::open(path);

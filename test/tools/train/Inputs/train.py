@@ -1,6 +1,7 @@
 """train.py FOLDER: what dlc train and dlc grad write and say: results on a terminal and in files,
 what a seed fixes, Ctrl-C, and each message about data, losses and optimizers."""
 
+import gzip
 import json
 import os
 import pty
@@ -52,6 +53,8 @@ save("train.npz", {"x": x, "labels": labels})
 save("bytes.npz", {"x": x, "labels": labels.astype(np.uint8)})
 np.save("x.npy", x)
 np.save("labels.npy", labels)
+with gzip.open("labels.gz", "wb") as out:  # as MNIST's own
+    out.write(bytes([0, 0, 8, 1, 0, 0, 0, 60]) + labels.astype(np.uint8).tobytes())
 LOSS = "cross_entropy(y, labels)"
 
 
@@ -122,7 +125,7 @@ for what, changes in (
 ):
     learns(
         *(
-            ["--data", "x=x.npy", "--data", "labels=labels.npy"]
+            ["--data", "x=x.npy", "--data", "labels=labels.gz"]
             if not changes.get("data", "n")
             else []
         ),
