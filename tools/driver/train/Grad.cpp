@@ -4,11 +4,29 @@
 #include "tools/driver/train/Grad.h"
 
 #include "frontend/arrays/InputFiles.h"
-#include "tools/driver/base/ExitCode.h"
+#include "ir/OpTable.h"
+#include "ir/dl/DLOps.h"
+#include "tools/driver/base/Output.h"
 #include "tools/driver/source/ImportAsText.h"
 #include "tools/driver/train/TrainingStep.h"
 
+using namespace mlir;
+
 namespace dlc {
+
+/// Some ops are made by decompositions alone, and no text of the language calls them.
+static int checkForms(ModuleOp module) {
+  Operation *without = nullptr;
+  module.walk([&](Operation *op) {
+    const OpInfo *info = opInfo(op->getName().stripDialect());
+    if (!without && info && info->signatures.empty() && !isa<dl::WeightOp, dl::FullOp>(op))
+      without = op;
+  });
+  return without
+             ? fail(kUnsupported, "the step has a dl." + without->getName().stripDialect().str() +
+                                      ", which the language cannot write; 'dlc train' runs it")
+             : static_cast<int>(kOk);
+}
 
 int gradModel(const GradOptions &options) {
   if (int code = checkTextName(options.output))
@@ -24,6 +42,8 @@ int gradModel(const GradOptions &options) {
     return code;
   TrainingStep step;
   if (int code = makeTrainingStep(model, options.training, step))
+    return code;
+  if (int code = checkForms(*model.module))
     return code;
   const std::string weightsPath = weightsBeside(options.output);
   ImportedText text;

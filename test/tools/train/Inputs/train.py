@@ -230,6 +230,22 @@ expect(
     ],
 )
 
+write(
+    "steps.dl",
+    TEXT.replace("a: Linear(4, 8)", "a: LSTM(4, 8, batch_first=true)").replace(
+        "relu(a(x))", "a(stack([x, x], 1))[0][:, 1]"
+    ),
+)
+run = dlc("grad", "steps.dl", "--loss", LOSS, "-o", "steps.step.dl")
+expect(
+    "a step without a text",
+    (run.returncode, run.stderr),
+    (
+        3,
+        "error: the step has a dl.lstm_steps, which the language cannot write; 'dlc train' runs it\n",
+    ),
+)
+
 
 # What is refused: a whole message each.
 def refuses(what, status, message, *more, **changes):

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Steps of training on the CPU beside PyTorch, with its eager mode and with torch.compile: forward,
+backward and Adam, the same batch and threads, in turn.
+
+    train_figures.py [--rounds N] [--threads N] [--eager] [NAME]...
+
+A row has the least time of a step in milliseconds over the rounds, what PyTorch's better one takes
+of it, and the seconds that `dlc train` takes besides its steps: reading, compiling, writing. With
+--eager torch.compile is left out. Needs a Python with PyTorch."""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
+DLC = os.path.join(BUILD, "bin", "dlc")
+CASES = {}
+
+
+def case(name, batch, members, body, x, y, module):
+    """`x` and `y` without the batch."""
+    text = f"dl 1\ndim N = 1..{batch}\nmodel M {{\n"
+    text += "".join(f"  {member}\n" for member in members)
+    text += f"  forward(x: {x[0]}[N,{x[1]}]) -> (y: f32[N,{y}]) {{\n"
+    CASES[name] = batch, text + "".join(f"    {line}\n" for line in body) + "  }\n}\n", x, y, module
+
+
+class Net(nn.Module):
+    def __init__(self, body, **layers):
+        super().__init__()
+        self.body = body
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+
+    def forward(self, x):
+        return self.body(self, x)
+
+
+case(
+    "MLP b128",
+    128,
+    ["a: Linear(784, 512)", "b: Linear(512, 512)", "c: Linear(512, 10)"],
+    ["y = c(relu(b(relu(a(x)))))"],
+    ("f32", "784"),
+    "10",
+    lambda: Net(
+        lambda m, x: m.c(F.relu(m.b(F.relu(m.a(x))))),
+        a=nn.Linear(784, 512),
+        b=nn.Linear(512, 512),
+        c=nn.Linear(512, 10),
+    ),
+)
+for batch in (32, 128):
+    case(
+        f"MNIST CNN b{batch}",
+        batch,
+        [
+            "a: Conv2d(1, 32, kernel_size=3, padding=1)",
+            "b: Conv2d(32, 64, kernel_size=3, padding=1)",
+            "c: Conv2d(64, 64, kernel_size=3, padding=1)",
+            "d: Linear(3136, 128)",
+            "e: Linear(128, 10)",
+        ],
+        [
+            "x = max_pool2d(relu(b(relu(a(x)))), kernel_size=2)",
+            "x = max_pool2d(relu(c(x)), kernel_size=2)",
+            "y = e(relu(d(flatten(x, 1))))",
+        ],
+        ("f32", "1,28,28"),
+        "10",
+        lambda: Net(
+            lambda m, x: m.e(
+                F.relu(
+                    m.d(
+                        F.max_pool2d(
+                            F.relu(m.c(F.max_pool2d(F.relu(m.b(F.relu(m.a(x)))), 2))), 2
+                        ).flatten(1)
+                    )
+                )
+            ),
+            a=nn.Conv2d(1, 32, 3, padding=1),
+            b=nn.Conv2d(32, 64, 3, padding=1),
+            c=nn.Conv2d(64, 64, 3, padding=1),
+            d=nn.Linear(3136, 128),
+            e=nn.Linear(128, 10),
+        ),
+    )
+case(
+    "LSTM 2x256 b32 T64",
+    32,
+    [
+        "e: Embedding(128, 64)",
+        "r: LSTM(64, 256, num_layers=2, batch_first=True)",
+        "b: Linear(256, 128)",
+    ],
+    ["h, _ = r(e(x))", "y = b(h[:, -1])"],
+    ("i64", "64"),
+    "128",
+    lambda: Net(
+        lambda m, x: m.b(m.r(m.e(x))[0][:, -1]),
+        e=nn.Embedding(128, 64),
+        r=nn.LSTM(64, 256, num_layers=2, batch_first=True),
+        b=nn.Linear(256, 128),
+    ),
+)
+
+
+class Dlc:
+    """A round is an epoch of 20 steps by `dlc train`, with what it does between steps."""
+
+    def __init__(self, name, threads, folder):
+        batch, text, (dtype, dims), _, _ = CASES[name]
+        self.folder, self.threads = folder, threads
+        with open(os.path.join(folder, "m.dl"), "w", encoding="utf-8") as file:
+            file.write(text)
+        shape = [20 * batch, *(int(dim) for dim in dims.split(","))]
+        random = np.random.default_rng(0)
+        x = random.integers(0, 128, shape)
+        if dtype != "i64":
+            x = random.standard_normal(shape).astype(np.float32)
+        np.savez(os.path.join(folder, "m.npz"), x=x, t=np.zeros(len(x), np.int64))
+        self.what = [
+            "train",
+            "m.dl",
+            "--loss",
+            "cross_entropy(y, t)",
+            "--optimizer",
+            "Adam(lr=1e-3)",
+            "--data",
+            "m.npz",
+            "--batch",
+            str(batch),
+            "--device",
+            "cpu",
+            "-q",
+            "--threads",
+            str(threads),
+            "--force",
+            "-o",
+            "w.safetensors",
+        ]
+
+    def step(self):
+        begin = time.perf_counter()
+        subprocess.run(
+            [DLC, *self.what, "--epochs", "4", "--log", "log.jsonl"], cwd=self.folder, check=True
+        )
+        with open(os.path.join(self.folder, "log.jsonl"), encoding="utf-8") as file:
+            epochs = [json.loads(line) for line in file]
+        self.start = time.perf_counter() - begin - sum(epoch["seconds"] for epoch in epochs)
+        return min(epoch["seconds"] / epoch["steps"] for epoch in epochs) * 1e3
+
+
+class Torch:
+    def __init__(self, name, compiled):
+        batch, _, (dtype, dims), _, module = CASES[name]
+        shape = [batch, *(int(dim) for dim in dims.split(","))]
+        self.net = module()
+        call = torch.compile(self.net) if compiled else self.net
+        optimizer = torch.optim.Adam(self.net.parameters(), 1e-3)
+        x = torch.randint(0, 128, shape) if dtype == "i64" else torch.randn(shape)
+        t = torch.zeros(batch, dtype=torch.int64)
+
+        def once():
+            optimizer.zero_grad()
+            F.cross_entropy(call(x), t).backward()
+            optimizer.step()
+
+        self.once = once
+        for _ in range(3):
+            once()
+
+    def step(self):
+        least, end = math.inf, time.perf_counter() + 1
+        while time.perf_counter() < end:
+            begin = time.perf_counter()
+            self.once()
+            least = min(least, time.perf_counter() - begin)
+        return least * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--eager", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    kinds = ("eager",) if options.eager else ("eager", "compiled")
+    print(
+        f"PyTorch {torch.__version__}, {options.threads} threads, least of {options.rounds} rounds"
+    )
+    print(
+        "| step | dlc ms | "
+        + " | ".join(f"{kind} ms" for kind in kinds)
+        + " | better / dlc | start s |"
+    )
+    print("|---|---:|" + "---:|" * len(kinds) + "---:|---:|")
+    ratios = []
+    for name in options.names or CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            ours = Dlc(name, options.threads, folder)
+            theirs = [Torch(name, kind == "compiled") for kind in kinds]
+            times = [math.inf] * (1 + len(kinds))
+            for _ in range(options.rounds):
+                times = [min(held, one.step()) for held, one in zip(times, (ours, *theirs))]
+        ratios.append(min(times[1:]) / times[0])
+        print(
+            f"| {name} | "
+            + " | ".join(f"{value:.2f}" for value in times)
+            + f" | {ratios[-1]:.2f} | {ours.start:.1f} |",
+            flush=True,
+        )
+    print(f"geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
