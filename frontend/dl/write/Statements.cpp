@@ -9,6 +9,7 @@
 #include "frontend/dl/lower/Arguments.h"
 #include "frontend/dl/write/LayerRecovery.h"
 #include "frontend/dl/write/Scope.h"
+#include "frontend/dl/write/WriteDl.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -352,6 +353,18 @@ void Reader::readTrim(dl::TrimOp trim) {
   }
   append(line.pieces, Twine(trim.getDim()) + ")");
   program.lines.push_back(std::move(line));
+}
+
+Operation *opWithoutText(ModuleOp module) {
+  Operation *without = nullptr;
+  module.walk([&](Operation *op) {
+    const OpInfo *info = opInfo(op->getName().getStringRef());
+    bool isRead = isa<dl::TrimOp, dl::WeightOp, dl::FullOp, dl::BroadcastOp, dl::ReadOp, dl::PartOp,
+                      dl::IfOp, dl::WhileOp, dl::YieldOp>(op);
+    if (!without && info && info->signatures.empty() && !isRead)
+      without = op;
+  });
+  return without;
 }
 
 void Reader::read(Operation &op) {

@@ -15,6 +15,10 @@ namespace dlc::onnx {
 std::string writeDl(mlir::ModuleOp module, llvm::StringRef weightsFile,
                     std::vector<NamedWeight> &weights);
 
+/// The first op of the module that no text makes, as decompositions alone make it; null where
+/// writeDl can write the module.
+mlir::Operation *opWithoutText(mlir::ModuleOp module);
+
 } // namespace dlc::onnx
 
 #endif // DLC_FRONTEND_DL_WRITE_WRITEDL_H

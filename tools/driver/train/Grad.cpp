@@ -4,8 +4,6 @@
 #include "tools/driver/train/Grad.h"
 
 #include "frontend/arrays/InputFiles.h"
-#include "ir/OpTable.h"
-#include "ir/dl/DLOps.h"
 #include "tools/driver/base/Output.h"
 #include "tools/driver/source/ImportAsText.h"
 #include "tools/driver/train/TrainingStep.h"
@@ -13,20 +11,6 @@
 using namespace mlir;
 
 namespace dlc {
-
-/// Some ops are made by decompositions alone, and no text of the language calls them.
-static int checkForms(ModuleOp module) {
-  Operation *without = nullptr;
-  module.walk([&](Operation *op) {
-    const OpInfo *info = opInfo(op->getName().stripDialect());
-    if (!without && info && info->signatures.empty() && !isa<dl::WeightOp, dl::FullOp>(op))
-      without = op;
-  });
-  return without
-             ? fail(kUnsupported, "the step has a dl." + without->getName().stripDialect().str() +
-                                      ", which the language cannot write; 'dlc train' runs it")
-             : static_cast<int>(kOk);
-}
 
 int gradModel(const GradOptions &options) {
   if (int code = checkTextName(options.output))
@@ -43,8 +27,9 @@ int gradModel(const GradOptions &options) {
   TrainingStep step;
   if (int code = makeTrainingStep(model, options.training, step))
     return code;
-  if (int code = checkForms(*model.module))
-    return code;
+  if (Operation *op = onnx::opWithoutText(*model.module))
+    return fail(kUnsupported, "the step has a " + op->getName().getStringRef().str() +
+                                  ", which the language cannot write; 'dlc train' runs it");
   const std::string weightsPath = weightsBeside(options.output);
   ImportedText text;
   if (int code = textOf(model, options.output, weightsPath, text))
