@@ -43,7 +43,8 @@ static std::optional<ElementType> typeOfCode(uint8_t code) {
 
 /// Unpacks up to `limit` bytes of a gzip file. Memory grows with what has been unpacked.
 static Expected<std::string> unpack(StringRef packed, StringRef name, uint64_t limit) {
-  constexpr size_t kStep = 1 << 16, kWithHeader = 16;
+  constexpr size_t kStep = 1 << 16, kMostStep = 1 << 30;
+  constexpr int kWithHeader = 16;
   z_stream stream = {};
   stream.next_in = const_cast<Bytef *>(packed.bytes_begin());
   stream.avail_in = static_cast<uInt>(packed.size());
@@ -53,7 +54,7 @@ static Expected<std::string> unpack(StringRef packed, StringRef name, uint64_t l
   int status = Z_OK;
   size_t made = 0;
   while (status == Z_OK && made < limit) {
-    out.resize(std::min<uint64_t>(std::max(2 * made, kStep), limit));
+    out.resize(std::min<uint64_t>(made + std::clamp(made, kStep, kMostStep), limit));
     stream.next_out = reinterpret_cast<Bytef *>(out.data() + made);
     stream.avail_out = static_cast<uInt>(out.size() - made);
     status = inflate(&stream, Z_NO_FLUSH);
@@ -96,13 +97,13 @@ Expected<NpyArray> parseIdx(StringRef bytes, StringRef name) {
                     ", and as many dims");
   NpyArray array;
   array.type = *type;
-  uint64_t size = sizeOf(*type), start = 4 + 4 * rank;
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = 0; i < rank; ++i)
     array.shape.push_back(support::endian::read32be(head->data() + 4 + 4 * i));
-    if (__builtin_mul_overflow(size, static_cast<uint64_t>(array.shape.back()), &size) ||
-        size > INT64_MAX / 2)
-      return fail(name, 4 + 4 * i, "the dims have more elements than a file can hold");
-  }
+  uint64_t start = 4 + 4 * rank;
+  auto bytesByDims = byteSize(*type, array.shape);
+  if (!bytesByDims || *bytesByDims > INT64_MAX / 2)
+    return fail(name, 4, "the dims have more elements than a file can hold");
+  const uint64_t size = *bytesByDims;
   std::string unpacked;
   StringRef all = bytes;
   if (bytes.starts_with(kGzip)) {

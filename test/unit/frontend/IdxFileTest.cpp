@@ -76,7 +76,10 @@ TEST(IdxFile, refusesWhatIsNone) {
   std::string huge = idx(14, {1, 1, 1}, "");
   for (size_t i = 4; i < huge.size(); ++i)
     huge[i] = '\xff';
-  EXPECT_EQ(errorOf(huge), "x: byte 8: the dims have more elements than a file can hold");
+  EXPECT_EQ(errorOf(huge), "x: byte 4: the dims have more elements than a file can hold");
+  std::fill(huge.begin() + 4, huge.begin() + 8, '\0'); // also beside a dim of 0
+  std::string wide = huge.substr(0, 3) + '\4' + huge.substr(4) + std::string(4, '\xff');
+  EXPECT_EQ(errorOf(wide), "x: byte 4: the dims have more elements than a file can hold");
   EXPECT_EQ(errorOf(idx(8, {2, 3}, "abcde")),
             "x: byte 17: the array ends at byte 18 by its dims; the file is shorter");
   EXPECT_EQ(errorOf(idx(8, {2, 3}, "abcdefg")),
