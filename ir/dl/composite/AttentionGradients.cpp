@@ -12,7 +12,7 @@ namespace dlc::dl {
 
 static constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-/// What the mask operand and causality add to scores.
+/// Returns what the mask and causality add to the scores.
 static std::optional<Term> addedByMask(Derivation &d, ScaledDotProductAttentionOp op,
                                        const Dims &scores) {
   std::optional<Term> added;
@@ -33,7 +33,7 @@ static std::optional<Term> addedByMask(Derivation &d, ScaledDotProductAttentionO
 }
 
 namespace {
-/// Keys and values of heads that several heads of queries share.
+/// Repeats keys and values for the heads of queries that share them.
 struct SharedHeads {
   int64_t axis, count = 1; // heads of queries for each
 
@@ -44,13 +44,13 @@ struct SharedHeads {
     auto heads = asConstant(query[axis]), held = asConstant(key[axis]); // numbers
     count = heads.value_or(1) / std::max<int64_t>(held.value_or(1), 1);
   }
-  /// Each repeated for all that read it.
+  /// Repeats each head for all heads of queries that read it.
   Term repeated(const Term &x) const {
     return count == 1 ? x
                       : x.make<RepeatInterleaveOp>(static_cast<uint64_t>(count),
                                                    static_cast<uint64_t>(axis));
   }
-  /// What all that read it give, as `dims`.
+  /// Sums the gradients of all heads of queries that read a head. The result has `dims`.
   Term together(const Term &x, const Dims &dims) const {
     if (count == 1)
       return x.summedTo(dims);

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// The rows of all leading dims as those of one matrix.
+/// Reshapes x to a matrix. Its rows are those of all leading dims.
 static Term asMatrix(const Term &x) {
   Dims dims = x.dims();
   if (dims.size() == 2)
@@ -30,7 +30,7 @@ static void derive(Derivation &d, MatmulOp) {
   if (d.wants(0))
     d.add(0, dy.make<MatmulOp>(other.transposed()).summedTo(a).reshape(d.dims(0)));
   if (d.wants(1)) {
-    // Of one matrix for the whole batch, one product.
+    // If one matrix serves the whole batch, one product computes its gradient.
     bool isShared = b.size() == 2;
     Term left = isShared ? asMatrix(x) : x, right = isShared ? asMatrix(dy) : dy;
     d.add(1, left.transposed().make<MatmulOp>(right).summedTo(b).reshape(d.dims(1)));
@@ -50,8 +50,8 @@ static void derive(Derivation &d, LinearOp) {
     d.add(2, rows.sum({0}, /*keepsDims=*/false));
 }
 
-/// What operand `i` is worth: the product of dy and the other one, summed over the loops that the
-/// operand does not have.
+/// Adds the gradient of operand `i`: the product of dy and the other operand, summed over the loops
+/// that operand `i` does not have.
 static void deriveFactor(Derivation &d, unsigned i, ArrayRef<int64_t> own, ArrayRef<int64_t> other,
                          int64_t rank) {
   if (!d.wants(i))
@@ -69,7 +69,7 @@ static void deriveFactor(Derivation &d, unsigned i, ArrayRef<int64_t> own, Array
   auto otherLoops = llvm::map_to_vector(other, number);
   Term dx = d.dy().make<ContractOp>(d.x(1 - i), ArrayRef<int64_t>(dyLoops),
                                     ArrayRef<int64_t>(otherLoops), own.size());
-  // Dims of size 1 that repeat along their loops: those of the operand, then those of the other.
+  // A dim of size 1 repeats along its loop: first in this operand, then in the other one.
   Dims dims = d.dims(i), summed = dx.dims();
   for (auto [dim, size] : llvm::enumerate(dims))
     if (isConstant(size, 1))
@@ -83,7 +83,7 @@ static void derive(Derivation &d, ContractOp op) {
   deriveFactor(d, 1, op.getOtherLoops(), op.getXLoops(), rank);
 }
 
-/// Zeros but where the two dims have equal indices.
+/// The gradient is zero except where the two dims have equal indices.
 static void derive(Derivation &d, DiagonalOp op) {
   int64_t dim1 = d.axis(op.getDim1()), dim2 = d.axis(op.getDim2());
   auto offset = static_cast<int64_t>(op.getOffset());
@@ -91,7 +91,7 @@ static void derive(Derivation &d, DiagonalOp op) {
   auto last = static_cast<int64_t>(dy.size()) - 1;
   AffineExpr before = d.dim(std::max<int64_t>(0, -offset));
   Term rows = d.dy().padded(last, before, dims[dim1] - before - dy.back());
-  // The dim goes back to where dim1 stood, and 1 to where dim2 did.
+  // The last dim moves to the place of dim1. A dim of size 1 takes the place of dim2.
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, last));
   order.insert(order.begin() + (dim1 < dim2 ? dim1 : dim1 - 1), last);
   Dims apart = dims, across(dims.size(), d.dim(1)), along = across;

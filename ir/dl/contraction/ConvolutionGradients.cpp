@@ -7,9 +7,9 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// What a weight is worth is a convolution too: samples are summed up as channels are otherwise,
-/// `window` slides over `x`, and stride and dilation change places. [channels of x / groups,
-/// channels of window, ...], of the spatial dims of `weight`.
+/// Returns the gradient of a weight, which is a convolution, too: the samples take the role of the
+/// channels, `window` slides over `x`, and stride and dilation are exchanged. The result is
+/// [channels of x / groups, channels of window, ...] with the spatial dims of `weight`.
 static Term weightWorth(Derivation &d, const Term &x, const Term &window, const Windows &windows,
                         int64_t groups, ArrayRef<AffineExpr> weight) {
   Dims dims = x.dims();
@@ -26,7 +26,7 @@ static Term weightWorth(Derivation &d, const Term &x, const Term &window, const 
   Windows turned = windows;
   std::swap(turned.stride, turned.dilation);
   Term worth = turned.convolve(samples, window.permute(exchanged), groups);
-  // Behind the weight are places that its stride would have reached.
+  // With a stride the convolution may give more places than the weight has.
   for (size_t i = 2; i < weight.size(); ++i)
     worth = worth.narrowed(static_cast<int64_t>(i), d.dim(0), weight[i]);
   return worth.permute(exchanged);

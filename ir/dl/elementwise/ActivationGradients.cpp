@@ -12,7 +12,7 @@ namespace dlc::dl {
 static void derive(Derivation &d, SigmoidOp) { d.add(0, d.dy() * (d.y() * (1.0 - d.y()))); }
 static void derive(Derivation &d, ReluOp) { d.add(0, where(d.x() <= 0.0, 0.0, d.dy())); }
 
-/// Of x f(scale x), f a sigmoid: f + x scale f (1 - f)
+/// Returns the slope of x f(z), where f is a sigmoid and `slope` is the derivative of z by x.
 static Term gate(const Term &x, const Term &f, const Term &slope) {
   return f + x * slope * f * (1.0 - f);
 }
@@ -42,7 +42,7 @@ static void derive(Derivation &d, LeakyReluOp op) {
   d.add(0, where(d.x() > 0.0, d.dy(), d.dy() * slope));
 }
 
-/// scale x above 0, else scale alpha (e^(x / width) - 1)
+/// The function is scale x above 0, and scale alpha (e^(x / width) - 1) below.
 static void deriveElu(Derivation &d, double alpha, double width = 1, double scale = 1) {
   Term grown = (width == 1 ? d.x() : d.x() / width).make<ExpOp>() * (scale * alpha / width);
   d.add(0, where(d.x() > 0.0, scale == 1 ? d.dy() : d.dy() * scale, d.dy() * grown));
@@ -62,7 +62,7 @@ static void derive(Derivation &d, MishOp) {
   d.add(0, d.dy() * (squashed + x * x.make<SigmoidOp>() * (1.0 - squashed * squashed)));
 }
 
-/// sigmoid(beta x), and 1 above the threshold.
+/// The slope is sigmoid(beta x), and 1 above the threshold.
 static void derive(Derivation &d, SoftplusOp op) {
   double beta = op.getBeta().convertToDouble(), threshold = op.getThreshold().convertToDouble();
   Term z = beta == 1 ? d.x() : d.x() * beta;
@@ -78,7 +78,7 @@ static void derive(Derivation &d, HardswishOp) {
   d.add(0, where(d.x() < -3.0, 0.0, where(d.x() <= 3.0, slope, d.dy())));
 }
 
-/// dy between the bounds, which do not belong to it.
+/// The gradient is `dy` between the bounds, and 0 at the bounds and outside.
 static void deriveBetween(Derivation &d, double low, double high, const Term &dy) {
   d.add(0, where(d.x() <= low, 0.0, where(d.x() >= high, 0.0, dy)));
 }

@@ -34,8 +34,8 @@ static void derive(Derivation &d, DivOp) {
     d.add(1, -dx * d.y());
 }
 
-/// The lesser or greater of two, each half where they are equal. `isOther` says where the other one
-/// is taken in place of the first.
+/// Derives a maximum or minimum. Operands that are equal get half of the gradient each. `isOther`
+/// says where the second operand is the result.
 static void deriveExtreme(Derivation &d, Term (*isOther)(const Term &, const Term &)) {
   Term half = where(d.x(0).equals(d.x(1)), d.dy() * 0.5, d.dy());
   d.add(0, where(isOther(d.x(0), d.x(1)), 0.0, half));
@@ -50,7 +50,7 @@ static void derive(Derivation &d, ReciprocalOp) { d.add(0, -d.dy() * d.y() * d.y
 static void derive(Derivation &d, SquareOp) { d.add(0, d.dy() * (2.0 * d.x())); }
 static void derive(Derivation &d, CastOp) { d.add(0, d.dy()); }
 
-// Constant between their steps, or of the dims of the operand alone.
+// These are constant between their steps, or depend on the dims of the operand alone.
 static void derive(Derivation &, SignOp) {}
 static void derive(Derivation &, FloorOp) {}
 static void derive(Derivation &, CeilOp) {}
@@ -73,7 +73,7 @@ static void derive(Derivation &d, FmodOp) {
     d.add(1, -d.dy() * d.x(0).make<TruncDivideOp>(d.x(1)));
 }
 
-/// 1 at the bounds, too.
+/// The slope is 1 at the bounds, too.
 static void derive(Derivation &d, ClampOp op) {
   Term dx = d.dy();
   if (auto low = op.getMin())
@@ -93,7 +93,7 @@ static void derive(Derivation &d, ClampTensorOp) { // min(max(x, low), high)
     d.add(2, where(isHigh, d.dy(), 0.0).summedTo(d.dims(2)));
 }
 
-/// x + factor other
+/// Derives x + factor * other.
 static void deriveScaled(Derivation &d, double factor) {
   d.add(0, d.dy());
   if (d.wants(1))
@@ -135,7 +135,7 @@ static void derive(Derivation &d, AddcdivOp op) {
 static void derive(Derivation &d, FracOp) { d.add(0, d.dy()); }
 static void derive(Derivation &d, MaskedFillOp) { d.add(0, where(d.x(1), 0.0, d.dy())); }
 
-/// 0 of what is not finite.
+/// The gradient is 0 where x is not finite.
 static void derive(Derivation &d, NanToNumOp) {
   Term isFinite = (d.x() - d.x()).equals(0.0);
   d.add(0, where(isFinite, d.dy(), 0.0));

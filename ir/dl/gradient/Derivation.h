@@ -1,8 +1,11 @@
 //===- Derivation.h - What a change of an op's result is worth to its operands ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rule for each op, in the file Foo Gradients of the op's family. Where a function has a kink the
-// rules are PyTorch's.
+// Each op has a rule, in the file *Gradients.cpp of its family. Where a function has a kink, its
+// rule gives the slope that PyTorch gives.
+//
+// The gradient of a value y is the derivative of the sum of the result's elements by each element
+// of y: it has y's type.
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_DL_GRADIENT_DERIVATION_H
 #define DLC_IR_DL_GRADIENT_DERIVATION_H
@@ -18,11 +21,12 @@ namespace dlc::dl {
 /// An op on the way whose derivative dlc does not know.
 struct NotDifferentiable {
   mlir::Operation *op;
-  /// Its form, such as "'pad' of mode reflect"; and what to do, "; give the symbols numbers ...".
+  /// The form of the op, such as "'scatter' by multiply", and what the user can do, such as "; give
+  /// the symbols numbers by --shapes".
   std::string form, advice;
 };
 
-/// One op on the way from y to xs, as its rule sees it.
+/// One op between xs and the result, as its rule sees it.
 class Derivation {
 public:
   Derivation(Builder &builder, mlir::Operation *op, const llvm::DenseSet<mlir::Value> &active,
@@ -34,7 +38,7 @@ public:
 
   Term x(unsigned operand = 0) { return {op->getOperand(operand), b}; }
   Term y(unsigned result = 0) { return {op->getResult(result), b}; }
-  /// What a change of a result is worth: of its type.
+  /// The gradient of a result of the op; zeros if nothing depends on it.
   Term dy(unsigned result = 0) {
     mlir::Value of = op->getResult(result), cotangent = cotangents.lookup(of);
     return {cotangent ? cotangent : b.fullLike(of, 0), b};
@@ -45,16 +49,16 @@ public:
   }
   int64_t rank(unsigned operand = 0) const { return typeOf(op->getOperand(operand)).getRank(); }
   bool has(unsigned operand) const { return op->getNumOperands() > operand; }
-  /// Whether xs depend on the operand.
+  /// Returns true if the operand depends on xs, so that its gradient is needed.
   bool wants(unsigned operand) const {
     return has(operand) && active.contains(op->getOperand(operand));
   }
-  /// Adds to what a change of the operand is worth.
+  /// Adds a part of the gradient of the operand. Does nothing if it is not wanted.
   void add(unsigned operand, const Term &cotangent);
   Term zeros(llvm::ArrayRef<mlir::AffineExpr> dims) { return {b.full(dims, dtype(), 0), b}; }
-  /// A dim as a number, or as a tensor without dims where it has symbols.
+  /// Returns a dim as a number or, if it has symbols, as a tensor without dims.
   Term size(mlir::AffineExpr dim, mlir::Type dtype);
-  /// 0, 1, ...: i64.
+  /// Returns the integers from 0 to before `end`, in i64.
   Term arange(mlir::AffineExpr end);
   mlir::AffineExpr dim(int64_t value) const { return constantDim(value, op->getContext()); }
   /// An axis of operand 0, counted from the front.
@@ -62,7 +66,7 @@ public:
   /// These, or all axes of operand 0 where there are none.
   llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> dims) const;
 
-  /// The derivative of this form of the op is not known.
+  /// Says that the derivative of this form of the op is not known.
   void refuse(const llvm::Twine &form, const llvm::Twine &advice);
   const std::optional<NotDifferentiable> &refusal() const { return refused; }
 

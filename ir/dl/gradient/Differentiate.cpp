@@ -34,7 +34,7 @@ SmallVector<Operation *> opsBetween(const llvm::DenseSet<Value> &held, ArrayRef<
 }
 
 namespace {
-/// The way back from results to what they depend on.
+/// Walks the ops from the result back to xs, and collects gradients.
 class Reverse {
 public:
   Reverse(Builder &builder, ArrayRef<Value> xs, llvm::function_ref<bool()> goesOn)
@@ -65,7 +65,7 @@ void Reverse::add(Value of, Value cotangent) {
     found->second = builder.make<AddOp>(found->second, cotangent);
 }
 
-/// As the ops that compute it.
+/// Decomposes the op and differentiates the ops that it becomes.
 bool Reverse::deriveParts(DecomposableOpInterface op) {
   SmallVector<Value> made = op.decompose(builder);
   llvm::DenseSet<Value> held(llvm::from_range, op->getOperands());
@@ -85,7 +85,7 @@ bool Reverse::derive(Operation *op) {
   auto isWorth = [&](Value result) { return active.contains(result) && cotangentOf(result); };
   if (llvm::none_of(op->getResults(), isWorth))
     return true;
-  // But for those of recurrences, rules are of first results.
+  // The rules of recurrences derive all results, and other rules the first one.
   bool isFirst =
       isa<RecurrentOpInterface>(op) || llvm::none_of(llvm::drop_begin(op->getResults()), isWorth);
   if (const GradientRule *rule = isFirst ? gradientRuleOf(op) : nullptr) {

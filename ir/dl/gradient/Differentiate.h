@@ -17,11 +17,11 @@ inline bool isFloat(mlir::Value value) {
 llvm::SmallVector<mlir::Operation *> opsBetween(const llvm::DenseSet<mlir::Value> &held,
                                                 llvm::ArrayRef<mlir::Value> ys);
 
-/// Builds the derivatives of the sum of y's elements by each of `xs`, at the builder's place, which
-/// comes after `ops`: those that compute y, each after what it uses. A gradient is null where y
-/// does not depend on the x. An op without a rule that other ops compute is differentiated as
-/// these. Calls `goesOn` after each op's rule and stops when it returns false.
-/// Returns the first op whose derivative is not known.
+/// Builds the derivatives of the sum of y's elements by each of `xs` at the builder's place, which
+/// comes after `ops`. These are the ops that compute y, each after what it uses. A gradient is null
+/// if y does not depend on the x. If an op has no rule but can be decomposed, the ops that it
+/// becomes are differentiated. Calls `goesOn` after the rule of each op and stops when it returns
+/// false. Returns the first op whose derivative is not known.
 std::optional<NotDifferentiable> differentiate(
     Builder &builder, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value y,
     llvm::ArrayRef<mlir::Value> xs, llvm::SmallVectorImpl<mlir::Value> &gradients,

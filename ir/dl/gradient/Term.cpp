@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Both as tensors of the same dims.
+/// Returns both as tensors of the same dims.
 static std::pair<Value, Value> aligned(const Term &a, const Term &b) {
   assert(!(a.isNumber() && b.isNumber()) && "one of the two is a tensor");
   if (a.isNumber())

@@ -19,7 +19,7 @@ public:
 
   bool isNumber() const { return !held; }
   double getNumber() const { return number; }
-  /// Of a tensor, as are all below.
+  // The functions below are for terms that are tensors.
   mlir::Value value() const { return held; }
   Builder &builder() const { return *b; }
   Dims dims() const { return dimsOf(held); }
@@ -42,11 +42,11 @@ public:
   Term mean(llvm::ArrayRef<int64_t> axes) const; ///< the dims stay, with size 1
   /// The sum that undoes a broadcast of a tensor of `dims`.
   Term summedTo(llvm::ArrayRef<mlir::AffineExpr> dims) const;
-  /// Zeros before and behind dim `axis`, or where a width is negative less of it.
+  /// Pads dim `axis` with zeros at both ends. A negative width removes elements instead.
   Term padded(int64_t axis, mlir::AffineExpr before, mlir::AffineExpr behind) const;
   /// `length` indices of dim `axis` from `start` on.
   Term narrowed(int64_t axis, mlir::AffineExpr start, mlir::AffineExpr length) const;
-  /// This to a power that is a number.
+  /// Raises this to the power `exponent`.
   Term power(double exponent) const;
   /// Compares with `other`, a tensor or a number.
   Term equals(const Term &other) const;

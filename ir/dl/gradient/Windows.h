@@ -21,9 +21,7 @@ struct Windows {
   Term convolve(const Term &x, const Term &weight, int64_t groups = 1) const;
   /// The transposed convolution of `y` by `weight`, without the padding.
   Term spread(const Term &y, const Term &weight, int64_t groups = 1) const;
-  /// What each window gave goes back to where it read: `full` begins `low` elements before operand
-  /// 0. Refuses where that has symbols and its distance from the end of the last window is no
-  /// number.
+  /// Cuts `full`, the gradient of the padded operand 0, to the dims of operand 0.
   Term cutToX(Derivation &d, Term full) const;
 };
 

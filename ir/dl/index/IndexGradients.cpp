@@ -1,8 +1,8 @@
 //===- IndexGradients.cpp - Derivatives of reads at positions that a tensor holds ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What was read several times is worth the sum. Positions outside the tensor, which read NaN, name
-// nothing here.
+// An element that was read several times gets the sum of the gradients. Positions outside the
+// tensor read NaN; they contribute to no gradient.
 //===------------------------------------------------------------------------------------------===//
 #include "ir/dl/gradient/Derivation.h"
 
@@ -10,7 +10,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Zeros in `dims`, plus `dy` at the places along `axis` that `index`, of the dims of dy, names.
+/// Returns zeros of `dims` with `dy` added along `axis` at the positions in `index`. `index` has
+/// the dims of `dy`.
 static Term scattered(Derivation &d, const Dims &dims, const Term &dy, int64_t axis,
                       const Term &index) {
   Term zeros(d.b.full(dims, dy.dtype(), 0), d.b);
@@ -21,7 +22,7 @@ static void derive(Derivation &d, GatherOp op) {
   d.add(0, scattered(d, d.dims(), d.dy(), d.axis(op.getDim()), d.x(1)));
 }
 
-/// Negative positions count from the end of a dim of `size`.
+/// Turns negative positions, which count from the end of a dim of `size`, into others.
 static Term fromFront(Derivation &d, const Term &index, AffineExpr size) {
   return where(index < 0.0, index + d.size(size, index.dtype()), index);
 }
@@ -41,7 +42,7 @@ static void derive(Derivation &d, IndexSelectOp op) {
   d.add(0, scattered(d, d.dims(), d.dy(), axis, d.x(1).reshape(along).broadcast(all)));
 }
 
-/// What rows are worth that dy has; `index` counts from the front.
+/// Returns the gradient of a table whose rows were read. Positions in `index` count from the front.
 static Term scatteredRows(Derivation &d, const Dims &dims, const Term &index) {
   Dims rows(dims), along(dims.size(), d.dim(1));
   rows[0] = along[0] = normalize(product(index.dims(), d.b.getContext()));
@@ -57,28 +58,28 @@ static void derive(Derivation &d, EmbeddingOp) {
     d.add(1, scatteredRows(d, d.dims(1), d.x(0)));
 }
 
-/// What elements of src are worth that go to places of `dy`: 0 at positions outside of it.
+/// Returns the gradient of src: `dy` at the position of each element, and 0 if that lies outside.
 static Term gathered(Derivation &d, const Term &dy, int64_t axis) {
   Term index = d.x(1), isInside = index < d.size(d.dims()[axis], index.dtype());
   return where(index < 0.0, 0.0,
                where(isInside, dy.make<GatherOp>(index, static_cast<uint64_t>(axis)), 0.0));
 }
 
-/// x, and what is added at the places of the positions.
+/// The result is x with src added at the positions.
 static void derive(Derivation &d, ScatterAddOp op) {
   d.add(0, d.dy());
   if (d.wants(2))
     d.add(2, gathered(d, d.dy(), d.axis(op.getDim())));
 }
 
-/// `x` with zeros at the places that the positions name.
+/// Returns `x` with zeros at the positions.
 static Term zeroed(Derivation &d, const Term &x, int64_t axis) {
   return x.make<ScatterOp>(static_cast<uint64_t>(axis), d.x(1), Value(), d.b.getF64FloatAttr(0),
                            StringAttr());
 }
 
-/// x elsewhere, and what is written. Of several values at one place each is worth what the place
-/// is.
+/// The result is x with src written at the positions. If several values are written at one place,
+/// each of them gets the gradient of the place, as in PyTorch.
 static void derive(Derivation &d, ScatterOp op) {
   if (op.getReduce())
     return d.refuse("'scatter' by " + *op.getReduce(), "; dlc knows that without reduce");
@@ -89,7 +90,7 @@ static void derive(Derivation &d, ScatterOp op) {
     d.add(2, gathered(d, d.dy(), axis));
 }
 
-/// Of a mean, or of the largest or smallest, each element that counts is worth an equal share.
+/// Derives a mean, a maximum or a minimum. The elements that count get equal shares.
 static void deriveShares(Derivation &d, ScatterReduceOp op, int64_t axis) {
   auto counts = [&](const Term &elements, const Term &result) {
     return op.getReduce() == "mean" ? Term(d.b.fullLike(elements.value(), 1), d.b)

@@ -1,9 +1,10 @@
 //===- RecurrentGradients.cpp - Derivatives of recurrent layers, back through time --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all steps read of the gates is computed at once, from the hidden states that the layer has
-// given; only what passes from step to step is computed step by step. Steps of a reversed layer are
-// turned, so that time runs forward here. Behind the length of a row a state stays as it is.
+// The gates of all steps are computed at once, from the hidden states in the layer's result. Only
+// the cell of an LSTM and the gradients that pass from step to step are computed one after the
+// other. The steps of a reversed layer are flipped first, so that time runs forward. A state keeps
+// its value behind the end of its row.
 //===------------------------------------------------------------------------------------------===//
 #include "ir/dl/gradient/Derivation.h"
 #include "ir/interfaces/Recurrent.h"
@@ -15,16 +16,16 @@ using namespace mlir;
 namespace dlc::dl {
 
 namespace {
-/// Turns between what the op has and [T, N, ...] in the order of the steps.
+/// A layer with its tensors as [T, N, ...], in the order of the steps.
 class BackThroughTime {
 public:
   explicit BackThroughTime(Derivation &d);
-  /// Refuses the op where it is not so.
+  /// Returns true if the rule covers this form of the op. Otherwise refuses it.
   bool isKnown() const;
 
-  /// From the last step to the first: `step` gets the number of the step and what the new states
-  /// are worth. It gives what the gates' input part and product are worth, and then the states
-  /// before the step, but for what the product passes on.
+  /// Calls `step` for each step, from the last one to the first, with its number and the gradients
+  /// of the new states. It returns the gradients of the gates' input part, of the gates' product,
+  /// and of the states before the step, without the part that passes through the product.
   template <typename Step> void run(Step step);
 
   Term select(const Term &x, int64_t t) const { return {d.b.select(x.value(), 0, t), d.b}; }
@@ -35,7 +36,7 @@ public:
   Term before(const Term &first, const Term &states) const;
   Term stacked(ArrayRef<Value> steps) const { return {d.b.make<StackOp>(steps, 0), d.b}; }
   Term joined(ArrayRef<Term> gates) const;
-  /// Where the step belongs to the row, else.
+  /// Returns `inside` for the rows that have step `t`, and `outside` for the others.
   Term kept(int64_t t, const Term &inside, const Term &outside) const {
     return mask ? where(select(*mask, t), inside, outside) : inside;
   }
@@ -65,13 +66,13 @@ Term BackThroughTime::turnedBack(const Term &of) const {
   return isBatchFirst ? byStep.permute({1, 0, 2}) : byStep;
 }
 
-/// The rows of all steps.
+/// Reshapes [T, N, K] to the matrix [T N, K].
 Term BackThroughTime::matrix(const Term &of) const {
   Dims dims = of.dims();
   return of.reshape({normalize(dims[0] * dims[1]), dims[2]});
 }
 
-/// The states before each step: at first `first`.
+/// Returns the states before each step. Those before the first step are `first`.
 Term BackThroughTime::before(const Term &first, const Term &states) const {
   Dims one = first.dims();
   one.insert(one.begin(), d.dim(1));
@@ -213,7 +214,7 @@ static void derive(Derivation &d, GruStepsOp) {
   });
 }
 
-/// One gate, whose derivative is that of the new state: `slope`.
+/// Derives a cell of one gate. `slope` returns the gradient of the gate.
 static void deriveRnn(Derivation &d, function_ref<Term(const Term &y, const Term &dy)> slope) {
   BackThroughTime time(d);
   if (!time.isKnown())

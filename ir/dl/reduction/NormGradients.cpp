@@ -8,19 +8,19 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// The dims of x with 1 but along `axis`: where the weight of a channel stands.
+/// Returns dims of 1, but for `axis`: the dims that a weight of channels is reshaped to.
 static Dims along(Derivation &d, int64_t axis) {
   Dims dims(d.rank(), d.dim(1));
   dims[axis] = d.dims()[axis];
   return dims;
 }
 
-/// `x` times the weight, where the op has one at operand `weight`.
+/// Returns `x` times operand `weight`, or `x` if the op does not have that operand.
 static Term scaled(Derivation &d, const Term &x, unsigned weight, ArrayRef<AffineExpr> dims) {
   return d.has(weight) ? x * d.x(weight).reshape(dims) : x;
 }
 
-/// What weight and bias are worth; `normal` is what they are applied to.
+/// Adds the gradients of weight and bias, which were applied to `normal`.
 static void addAffine(Derivation &d, const Term &normal, unsigned weight,
                       ArrayRef<AffineExpr> dims) {
   if (d.wants(weight))
@@ -29,8 +29,8 @@ static void addAffine(Derivation &d, const Term &normal, unsigned weight,
     d.add(weight + 1, d.dy().summedTo(dims).reshape(d.dims(weight + 1)));
 }
 
-/// x as `dims`, less its mean along `axes`, by its deviation there; weight and bias stand as
-/// `affine` says.
+/// Derives a normalization of x, reshaped to `dims`, by its mean and deviation along `axes`. Weight
+/// and bias are reshaped to `affine`.
 static void deriveStandardized(Derivation &d, ArrayRef<AffineExpr> dims, ArrayRef<int64_t> axes,
                                ArrayRef<AffineExpr> affine, const APFloat &eps) {
   Term x = d.x().reshape(dims), centred = x - x.mean(axes);
@@ -44,7 +44,7 @@ static void deriveStandardized(Derivation &d, ArrayRef<AffineExpr> dims, ArrayRe
   addAffine(d, normal.reshape(d.dims()), 1, affine);
 }
 
-/// The last `count` axes; `affine` gets their dims, and 1 for the others.
+/// Returns the last `count` axes. Sets `affine` to their dims, and 1 for the others.
 static SmallVector<int64_t> lastAxes(Derivation &d, size_t count, Dims &affine) {
   auto first = d.rank() - static_cast<int64_t>(count);
   affine = d.dims();
@@ -93,7 +93,7 @@ static void derive(Derivation &d, RmsNormOp op) {
   addAffine(d, normal, 1, affine);
 }
 
-/// By a mean and a variance that are operands.
+/// The mean and the variance are operands.
 static void derive(Derivation &d, BatchNormOp op) {
   Dims channels = along(d, 1);
   Term inverse = (d.x(2).reshape(channels) + op.getEps().convertToDouble()).make<RsqrtOp>();

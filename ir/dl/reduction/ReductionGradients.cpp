@@ -39,7 +39,8 @@ static void derive(Derivation &d, MeanOp op) {
   d.add(0, (dy / count).broadcast(d.dims()));
 }
 
-/// What elements are worth whose largest or smallest is the result: those that are it share it.
+/// Returns the gradient of `elements`, whose maximum or minimum is the result. Those that are equal
+/// to it get equal shares.
 static Term extremeShare(Derivation &d, const Reduced &reduced, const Term &elements) {
   Term isIt = elements.equals(reduced.y(d));
   return where(isIt, reduced.dy(d) / reduced.sum(isIt.cast(d.dtype())), 0.0);
@@ -51,7 +52,8 @@ static void derive(Derivation &d, AminOp op) {
   d.add(0, extremeShare(d, Reduced(d, op.getDim()), d.x()));
 }
 
-/// The product of the others: all of it divided by the element, but for zeros.
+/// The slope is the product of the other elements: the result divided by the element, unless there
+/// are zeros.
 static void derive(Derivation &d, ProdOp op) {
   Reduced reduced(d, op.getDim());
   Term x = d.x(), y = reduced.y(d), dy = reduced.dy(d);
@@ -81,8 +83,8 @@ static void derive(Derivation &d, NormOp op) {
   d.add(0, where((p < 1 ? x : y).equals(0.0), 0.0, dy * slope));
 }
 
-/// What the variance of elements is worth to each: 2 / (n - correction) of its distance from their
-/// mean.
+/// Returns the derivative of the variance by each element: 2 / (n - correction) times the distance
+/// from the mean.
 template <typename Op> static Term varianceSlope(Derivation &d, Op op, const Reduced &reduced) {
   Dims over;
   for (int64_t axis : reduced.axes)
@@ -116,7 +118,7 @@ static void derive(Derivation &d, LogSoftmaxOp op) {
   d.add(0, d.dy() - d.y().make<ExpOp>() * sum);
 }
 
-/// The sums from the other end.
+/// The gradient is summed from the other end.
 static void derive(Derivation &d, CumsumOp op) {
   int64_t axis = d.axis(op.getDim());
   auto turned = [&](const Term &x) { return x.make<FlipOp>(ArrayRef<int64_t>(axis)); };

@@ -27,8 +27,8 @@ static void derive(Derivation &d, TransposeOp op) {
 
 static void derive(Derivation &d, FlipOp op) { d.add(0, d.dy().make<FlipOp>(op.getDims())); }
 
-/// `dy` of a tensor whose dim `axis` was repeated `count` times, in dims `dims` without that: the
-/// repetitions summed up, which stand before the dim or behind it.
+/// Sums `dy` over the `count` repetitions of dim `axis`. The result has `dims`. The repetitions are
+/// an outer dim, or an inner one if `isBehind`.
 static Term gathered(Derivation &d, const Term &dy, const Dims &dims, int64_t axis, int64_t count,
                      bool isBehind) {
   Dims apart(dims);
@@ -57,7 +57,7 @@ static void derive(Derivation &d, RepeatInterleaveOp op) {
                     /*isBehind=*/true));
 }
 
-/// `dy` at `start` of dim `axis` of x, zeros elsewhere.
+/// Returns zeros in the dims of x with `dy` from `start` on along `axis`.
 static Term placed(Derivation &d, const Term &dy, int64_t axis, AffineExpr start) {
   return dy.padded(axis, start, d.dims()[axis] - start - dy.dims()[axis]);
 }
@@ -100,7 +100,8 @@ static void derive(Derivation &d, SelectOp op) {
   d.add(0, placed(d, d.dy().reshape(one), axis, at));
 }
 
-/// Which index of a dim of `size` each index of the padded dim, of `length`, shows.
+/// Returns, for each index of the padded dim of `length`, the index of the dim of `size` that it
+/// repeats.
 static Term shownIndex(Derivation &d, StringRef mode, AffineExpr size, AffineExpr length,
                        AffineExpr low, AffineExpr high) {
   Type i64 = d.b.getI64Type();
@@ -167,8 +168,8 @@ static void derive(Derivation &d, RollOp op) {
   d.add(0, d.dy().make<RollOp>(ArrayRef<int64_t>(back), op.getDims()));
 }
 
-/// Where each element of the result comes from, among those of x in order, the op itself tells:
-/// what it makes of their numbers. -1 for a zero from elsewhere.
+/// Derives an op that moves elements. The op is applied to the numbers of x's elements, from 1 on,
+/// to find where each element of the result comes from; 0 stands for a zero that is not from x.
 template <typename Op, typename... Args>
 static void deriveMoved(Derivation &d, const Args &...args) {
   AffineExpr count = normalize(product(d.dims(), d.b.getContext()));

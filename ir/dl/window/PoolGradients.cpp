@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// How many elements each window has; with `withPadding` the padding counts, too, but never what a
-/// last window of ceil_mode has behind it. [1, 1, ...]
+/// Returns how many elements each window has, as [1, 1, ...]. With `withPadding` the padding
+/// counts, too. The part of a last window of ceil_mode that lies behind the padding never counts.
 static Term elementCounts(Derivation &d, const Windows &windows, const Term &window,
                           const Dims &results, bool withPadding) {
   Dims ones(2, d.dim(1));
@@ -26,7 +26,7 @@ static Term elementCounts(Derivation &d, const Windows &windows, const Term &win
   return inside.convolve(plane, window);
 }
 
-/// A convolution of each channel by itself, divided by how many elements a window has.
+/// A mean over windows is a convolution of each channel, divided by the number of elements.
 template <typename Pool> static void deriveMeans(Derivation &d, Pool op) {
   ArrayRef<int64_t> kernel = op.getKernelSize();
   Windows windows(d, op.getStride() ? ArrayRef<int64_t>(*op.getStride()) : kernel, op.getPadding(),
@@ -52,8 +52,8 @@ static void derive(Derivation &d, AvgPool1dOp op) { deriveMeans(d, op); }
 static void derive(Derivation &d, AvgPool2dOp op) { deriveMeans(d, op); }
 static void derive(Derivation &d, AvgPool3dOp op) { deriveMeans(d, op); }
 
-/// `dy` at the first largest element of each window of an x of `dims`, whose place in its plane
-/// `positions` has.
+/// Returns zeros of `dims` with `dy` added at the first largest element of each window.
+/// `positions` are the places of these elements in their planes.
 static Term atLargest(Derivation &d, const Dims &dims, const Term &positions, const Term &dy) {
   auto flat = [&](const Dims &of) {
     ArrayRef<AffineExpr> all(of);
@@ -74,7 +74,7 @@ template <typename WithPositions, typename Pool> static void deriveLargest(Deriv
 static void derive(Derivation &d, MaxPool1dOp op) { deriveLargest<MaxPool1dWithIndicesOp>(d, op); }
 static void derive(Derivation &d, MaxPool2dOp op) { deriveLargest<MaxPool2dWithIndicesOp>(d, op); }
 
-/// The largest of planes, then of these along the first of the three dims.
+/// The op is a maximum over windows of planes, and then over windows of the first spatial dim.
 static void derive(Derivation &d, MaxPool3dOp op) {
   Dims x = d.dims(), y = d.dy().dims();
   ArrayRef<int64_t> kernel = op.getKernelSize(), stride = op.getStride().value_or(kernel);
@@ -100,12 +100,12 @@ static void derive(Derivation &d, MaxPool3dOp op) {
   d.add(0, atLargest(d, planes, {inPlanes.getIndices(), d.b}, worth).reshape(x));
 }
 
-/// With positions.
+/// The second result of the op has the positions.
 static void derivePositioned(Derivation &d) { d.add(0, atLargest(d, d.dims(), d.y(1), d.dy())); }
 static void derive(Derivation &d, MaxPool1dWithIndicesOp) { derivePositioned(d); }
 static void derive(Derivation &d, MaxPool2dWithIndicesOp) { derivePositioned(d); }
 
-// Patches and the sums of those that overlap are each other's derivatives.
+// The ops patches and overlap_add are each other's derivatives.
 static void derive(Derivation &d, PatchesOp op) {
   Dims x = d.dims();
   ArrayRef<AffineExpr> size = ArrayRef(x).drop_front(2);

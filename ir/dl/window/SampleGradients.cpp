@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// What the op makes of a unit matrix along one spatial dim: how much each element of the result
-/// has of each of x, [size of x, size of the result].
+/// Returns the weights of the op along one spatial dim, [size of x, size of the result]: the op
+/// applied to a unit matrix.
 static Term weightsAlong(Derivation &d, InterpolateOp op, size_t spatial) {
   MLIRContext *context = d.b.getContext();
   size_t count = d.dims().size() - 2;

@@ -12,27 +12,27 @@
 
 namespace dlc {
 
-/// The arrays of a data set by the names of a model's inputs, one row a sample. Problems are
-/// reported; the ExitCode says which kind.
+/// The arrays of a data set, named like the inputs of a model, with one row for each sample.
+/// Problems are reported; the ExitCode says which kind.
 class Batches {
 public:
-  /// Each text is "FILE.npz", whose arrays have the inputs' names, or "INPUT=FILE.npy". Numbers
-  /// become the dtype of the input, and rows its dims where they have as many elements.
-  /// `classes` says of targets how many classes they name; -100 names none.
+  /// Reads "FILE.npz", whose arrays are named like the inputs, and "INPUT=FILE" for single arrays.
+  /// Numbers are converted to the dtype of the input, and rows are reshaped to its dims. `classes`
+  /// has the number of classes of each target that holds classes; -100 stands for no class.
   int open(const std::vector<std::string> &texts, dlc_module *module,
            const std::map<std::string, int64_t> &classes);
   int64_t numSamples() const { return samples; }
-  /// `most` rows a batch; kUsage where the model does not take them. A model of a fixed batch
-  /// leaves out what does not fill the last one.
+  /// Sets the rows of a batch; kUsage if the model does not take so many. If the rest of the
+  /// samples is smaller than any batch that the model takes, the rest is left out.
   int setBatch(int64_t most);
-  /// `most` rows, or as many as there are and the model takes.
+  /// Returns the largest batch of at most `most` rows that the data and the model allow.
   int64_t batchUpTo(int64_t most) const { return std::min({most, samples, largest}); }
   int64_t numBatches() const { return (samples + (isFixed ? 0 : batch - 1)) / batch; }
 
-  /// Begins again in an order that depends on `seed` alone, or in that of the file.
+  /// Begins again, in an order that depends only on `seed`.
   void shuffle(uint64_t seed);
   void inOrder();
-  /// Leaves batches out.
+  /// Begins behind the first `batches`.
   void skip(int64_t batches) { position = std::min(samples, batches * batch); }
   /// The inputs of the next batch, valid until the next call; false at the end.
   bool next(std::vector<dlc_tensor> &inputs);

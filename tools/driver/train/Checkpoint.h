@@ -7,21 +7,22 @@
 
 namespace dlc {
 
-/// How far a training is.
+/// The place where a training is.
 struct TrainingPlace {
   int64_t epoch = 1; // that is running
   int64_t steps = 0; // of it that are done
   int64_t seed = 0;
 };
 
-/// All states of the program and the place, in a safetensors file that is whole or as it was
-/// before. An ExitCode, reported unless it is kOk.
+/// Writes all states of the program and the place to a safetensors file. If that fails, the file is
+/// as it was before. An ExitCode, reported unless it is kOk.
 int writeCheckpoint(const std::string &path, StepProgram &program, const TrainingPlace &place);
 
-/// Sets the states to those of the file. kUsage where they are of another model or optimizer.
+/// Sets the states and the place to those of the file. kUsage if it belongs to another model or
+/// optimizer.
 int readCheckpoint(const std::string &path, StepProgram &program, TrainingPlace &place);
 
-/// The states `names` of the program in a safetensors file.
+/// Writes the states `names` of the program to a safetensors file.
 int writeStates(const std::string &path, StepProgram &program,
                 const std::vector<std::string> &names);
 

@@ -27,11 +27,11 @@ struct FirstWeight {
   std::vector<uint8_t> bytes = {}; // of one that is stored
 };
 
-/// How PyTorch's layer that reads the weight begins it: by the op that uses it, in which the fan of
-/// a bias is that of the weight beside it. dl.weight ops that have bytes are Stored.
+/// Returns how a weight begins, which is a dl.weight. If it is not bound to a file, it begins as
+/// the layer of PyTorch does that corresponds to its user.
 FirstWeight firstWeightOf(mlir::Value weight);
 
-/// Numbers of a weight that is not Stored, from the seed and its name alone.
+/// Draws the numbers of a weight that is not Stored. They depend only on the seed and the name.
 std::vector<float> drawWeight(const FirstWeight &weight, uint64_t seed);
 
 } // namespace dlc

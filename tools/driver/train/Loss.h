@@ -16,9 +16,10 @@ struct LossInputs {
   std::map<std::string, int64_t> classes; // how many classes a target names
 };
 
-/// Fills the snippet: its inputs are `used.values` and then `used.targets`, its outputs the loss
-/// and the metrics. A name that the model does not have is a target: the classes of the first
-/// tensor for losses of class indices, else of its type. An ExitCode, reported unless it is kOk.
+/// Fills the snippet. Its inputs are `used.values` and then `used.targets`; its outputs are the
+/// loss and the metrics. A name that the model does not have is a target. Its type is that of
+/// --target, or follows from the function and the first tensor of its call. An ExitCode, reported
+/// unless it is kOk.
 int makeLoss(const TrainingOptions &text, mlir::func::FuncOp model, Snippet &snippet,
              LossInputs &used);
 

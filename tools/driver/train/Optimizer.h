@@ -21,8 +21,8 @@ public:
   llvm::ArrayRef<llvm::StringRef> statesOfWeight() const { return states; }
   /// Whether it, or a schedule in its arguments, needs to know how many steps there have been.
   bool countsSteps() const { return counts || isScheduled; }
-  /// "adam(param, grad, exp_avg, exp_avg_sq, step, lr=0.001)" of these values, the states among
-  /// them in their order.
+  /// Returns the call of the library, such as "adam(p0, g0, s0_0, s0_1, step, lr=0.001)". `states`
+  /// are the names for statesOfWeight(), in that order.
   std::string call(llvm::StringRef param, llvm::StringRef grad,
                    llvm::ArrayRef<std::string> states) const;
 

@@ -1,8 +1,8 @@
 //===- Snippet.h - Parts of a training step that are written in the language --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loss, the metrics and the update of the weights are calls of the language, which the user
-// gives. Each is imported as a model of its own, whose ops go into the step then.
+// The user gives the loss, the metrics and the optimizer as calls of the language. Each becomes the
+// text of a small model, which is imported, and whose ops are copied into the step.
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_TRAIN_SNIPPET_H
 #define DLC_TOOLS_DRIVER_TRAIN_SNIPPET_H

@@ -65,7 +65,7 @@ private:
 };
 } // namespace
 
-/// Its bytes before the first step.
+/// Notes how the weight begins.
 void StepBuilder::noteFirst(dl::WeightOp weight) {
   step.weights.push_back(firstWeightOf(weight.getResult()));
   if (step.weights.back().kind != FirstWeight::Stored)
@@ -76,7 +76,7 @@ void StepBuilder::noteFirst(dl::WeightOp weight) {
     step.weights.back().bytes = std::move(*bytes);
 }
 
-/// One op for each weight.
+/// Keeps one dl.weight op for each weight.
 void StepBuilder::shareWeights() {
   llvm::StringMap<dl::WeightOp> first;
   for (auto op : llvm::make_early_inc_range(function.getOps<dl::WeightOp>())) {
@@ -167,7 +167,7 @@ void StepBuilder::useBatchStatistics() {
   }
 }
 
-/// Dropout draws from a state.
+/// Makes each dropout draw from the state `generator`.
 int StepBuilder::dropElements() {
   Value generator;
   for (auto drop : llvm::make_early_inc_range(function.getOps<dl::DropoutOp>())) {
@@ -255,7 +255,7 @@ Value StepBuilder::addState(StringRef name, Type type) {
   return function.getArgument(place);
 }
 
-/// The states of the names of trained weights take their place.
+/// Replaces each trained weight by the state of its name.
 void StepBuilder::useStates(ArrayRef<Value> states, ArrayRef<std::string> names) {
   for (Value weight : trained) {
     noteFirst(weight.getDefiningOp<dl::WeightOp>());
@@ -391,7 +391,7 @@ int StepBuilder::buildEvaluation() {
   return finish();
 }
 
-/// What the step does not need may have had sizes that the data decide.
+/// Removes the symbols that the data decide. Fails if the step needs one of them.
 int StepBuilder::dropSymbolsOfData() {
   llvm::SmallBitVector ofData = symbolsOfData(*model.module);
   int first = ofData.find_first();

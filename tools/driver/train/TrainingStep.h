@@ -11,16 +11,16 @@
 
 namespace dlc {
 
-/// What a step needs besides its text.
+/// What the caller must know of a step to run it.
 struct TrainingStep {
   std::vector<FirstWeight> weights;       // the trained ones, each a state of its name
   std::map<std::string, int64_t> classes; // how many classes a target names
 };
 
-/// Turns the model into a step: forward, backward and update. Its trained weights, what the
-/// optimizer keeps of each and the statistics of batches are states; its inputs are those of the
-/// model and the targets, its outputs the loss and the metrics. An ExitCode, reported unless it is
-/// kOk.
+/// Turns the model into a step of training: forward, backward and update. Its states are the
+/// trained weights, what the optimizer keeps of each, and the statistics of batches. Its inputs are
+/// those of the model and the targets; its outputs are the loss and the metrics. An ExitCode,
+/// reported unless it is kOk.
 int makeTrainingStep(ImportedModel &model, const TrainingOptions &options, TrainingStep &step);
 
 /// Turns the model into an evaluation: the loss and the metrics of inference, with the weights of
