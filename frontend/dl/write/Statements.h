@@ -5,15 +5,13 @@
 
 #include "frontend/dl/write/Program.h"
 
+#include "frontend/dl/write/WriteDl.h"
 #include "ir/OpTable.h"
 
 namespace dlc::onnx {
 
 void append(Pieces &pieces, const Pieces &more);
 void append(Pieces &pieces, const llvm::Twine &text);
-
-/// The symbols that the data say, counted or read.
-llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
 
 /// "f32"
 std::string dtypeText(mlir::Type type);

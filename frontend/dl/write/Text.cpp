@@ -161,6 +161,15 @@ static std::string loopVariable(ModuleOp module, const Program &program) {
   return name;
 }
 
+std::string dimDeclaration(dl::SymbolAttr symbol, ModuleOp module) {
+  std::string range = symbol.isDerived() ? dl::text(symbol.getDerived(), module)
+                                         : std::to_string(symbol.sizeAt(symbol.getMin())) + ".." +
+                                               std::to_string(symbol.sizeAt(symbol.getMax()));
+  if (!symbol.isDerived() && symbol.getStep() != 1)
+    range += " step " + std::to_string(symbol.getStep());
+  return "dim " + symbol.getName().str() + " = " + range + "\n";
+}
+
 std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWeight> &weights) {
   auto function = *module.getOps<func::FuncOp>().begin();
   Program program = readProgram(module);
@@ -179,13 +188,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
       if (ofData.test(position)) // by the ops
         continue;
       reserved.insert(symbol.getName());
-      dims += "dim " + symbol.getName().str() + " = ";
-      if (symbol.isDerived())
-        dims += dl::text(symbol.getDerived(), module) + "\n";
-      else
-        dims += std::to_string(symbol.sizeAt(symbol.getMin())) + ".." +
-                std::to_string(symbol.sizeAt(symbol.getMax())) +
-                (symbol.getStep() == 1 ? "" : " step " + std::to_string(symbol.getStep())) + "\n";
+      dims += dimDeclaration(symbol, module);
     }
   std::vector<BlockText> blocks; // a run of lines does not cross branches and loops
   if (!dl::hasFlow(module))

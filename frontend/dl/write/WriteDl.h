@@ -15,6 +15,11 @@ namespace dlc::onnx {
 std::string writeDl(mlir::ModuleOp module, llvm::StringRef weightsFile,
                     std::vector<NamedWeight> &weights);
 
+/// Returns the symbols that the data decide: those that are counted or read.
+llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
+/// Returns the declaration of a symbol that they do not decide, "dim N = 1..64" in a line.
+std::string dimDeclaration(dl::SymbolAttr symbol, mlir::ModuleOp module);
+
 /// The first op of the module that no text makes, as decompositions alone make it; null where
 /// writeDl can write the module.
 mlir::Operation *opWithoutText(mlir::ModuleOp module);

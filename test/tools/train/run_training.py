@@ -2,7 +2,8 @@
 """dlc train against PyTorch in f64: a few epochs from the same weights, over the same samples in
 the same order. The weights of each optimizer, loss and kind of layer, and the losses on the way.
 
-    run_training.py [NAME]...            all of them, or these alone
+    run_training.py [NAME]...            all of them, or these alone; those of EMULATED on the
+                                         emulated GPU, too
 
 The last line is "N passed, N failed"."""
 
@@ -28,6 +29,15 @@ from dlc_tool import DLC  # noqa: E402
 
 SAMPLES, BATCH, EPOCHS = 40, 16, 3  # the last batch has 8
 CASES = {}
+EMULATED = (
+    "Adam(lr=0.01)",
+    "convolutions",
+    "batch norm",
+    "layer norm and attention",
+    "embedding",
+    "LSTM",
+    "one layer alone",
+)
 
 
 def case(
@@ -385,7 +395,7 @@ def numpy_of(tensor):
     return tensor.detach().numpy().astype(np.float32 if tensor.is_floating_point() else np.int64)
 
 
-def check(name, folder):
+def check(name, folder, device):
     trial = CASES[name]
     generator = torch.Generator().manual_seed(5)
     torch.manual_seed(3)
@@ -429,7 +439,7 @@ def check(name, folder):
             str(BATCH),
             "--no-shuffle",
             "--device",
-            "cpu",
+            device,
             "--log",
             paths["jsonl"],
             "-o",
@@ -469,12 +479,20 @@ def check(name, folder):
 def main():
     torch.set_num_threads(1)
     names = sys.argv[1:] or list(CASES)
+    runs = [
+        (name, device)
+        for name in names
+        for device in ("cpu", "cuda-emu")
+        if device == "cpu" or name in EMULATED
+    ]
     passed = failed = 0
-    for name in names:
+    for name, device in runs:
         with tempfile.TemporaryDirectory() as folder:
-            problem = check(name, folder)
+            problem = check(name, folder, device)
         passed, failed = passed + (problem is None), failed + (problem is not None)
-        print(f"FAILED {name}: {problem}" if problem else f"ok {name}", flush=True)
+        print(
+            f"FAILED {name}, {device}: {problem}" if problem else f"ok {name}, {device}", flush=True
+        )
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

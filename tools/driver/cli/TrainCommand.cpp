@@ -22,8 +22,8 @@ Examples:
   dlc compile mnist.dl --weights mnist.safetensors -o mnist.bin
 
 Exit codes: 0 ok, 1 error in the model or a loss that is NaN, 2 usage, 3 it has
-parts that dlc cannot import or differentiate, 4 the device, 5 a file that
-cannot be read or written.)";
+parts that dlc cannot import or differentiate, 5 the device, or a file that
+cannot be read or written, 6 a damaged file.)";
 
 static constexpr const char *kFiles = "Input and output";
 

@@ -93,7 +93,8 @@ void Session::tellRemarks() {
   told = remarks;
 }
 
-int Session::open(const std::string &path, const DeviceOptions &options, bool profile) {
+int openProgram(const std::string &path, const DeviceOptions &options, bool profile,
+                dlc_module *&module, dlc_context *&context) {
   frontend::noteInputFile(path);
   dlc_load_options load = {sizeof(load), options.verifyAll};
   if (dlc_status status = dlc_module_load(path.c_str(), &load, &module))
@@ -127,6 +128,12 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
     return code == kUnsupported && options.device.starts_with("cuda") ? static_cast<int>(kDevice)
                                                                       : code;
   }
+  return kOk;
+}
+
+int Session::open(const std::string &path, const DeviceOptions &options, bool profile) {
+  if (int code = openProgram(path, options, profile, module, context))
+    return code;
   if (!profile)
     tellDevice(options);
 

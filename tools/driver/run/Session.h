@@ -82,6 +82,10 @@ private:
   std::string told;   // remarks so far
 };
 
+/// Loads the file, and prepares it for the device with all that the options say. The caller frees
+/// both, also after an error. An ExitCode, reported unless it is kOk.
+int openProgram(const std::string &path, const DeviceOptions &options, bool profile,
+                dlc_module *&module, dlc_context *&context);
 /// Reports the runtime's last error; its status as an ExitCode.
 int failRuntime(dlc_status status);
 /// Reports that there is no room for the input or output (`what`) `name`; kDevice.

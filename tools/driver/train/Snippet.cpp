@@ -3,8 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/driver/train/Snippet.h"
 
+#include "frontend/dl/write/WriteDl.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dl/base/DerivedSize.h"
 #include "ir/dl/base/ModuleSymbols.h"
 #include "tools/driver/base/Output.h"
 
@@ -21,26 +21,19 @@ bool isIdentifier(StringRef name) {
 }
 
 llvm::SmallBitVector symbolsOfData(ModuleOp module) {
-  llvm::SmallBitVector counted = dl::countedSymbols(module), found = dl::computedSymbols(module);
-  found.resize(std::max(found.size(), counted.size()));
-  return found |= counted;
+  llvm::SmallBitVector found = onnx::symbolsOfData(module);
+  if (int first = found.find_first(); first >= 0)
+    found.set(first, found.size()); // a snippet has the first symbols of the step
+  return found;
 }
 
-/// "dim N = 1..64", for each symbol that inputs bind.
+/// The declarations of the symbols that inputs bind.
 static std::string dimsOfModule(ModuleOp module) {
-  std::string text;
   llvm::SmallBitVector ofData = symbolsOfData(module);
-  for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module))) {
-    if (position < ofData.size() && ofData.test(position))
-      continue;
-    text += "dim " + symbol.getName().str() + " = ";
-    if (symbol.isDerived())
-      text += dl::text(symbol.getDerived(), module) + "\n";
-    else
-      text += std::to_string(symbol.sizeAt(symbol.getMin())) + ".." +
-              std::to_string(symbol.sizeAt(symbol.getMax())) +
-              (symbol.getStep() == 1 ? "" : " step " + std::to_string(symbol.getStep())) + "\n";
-  }
+  std::string text;
+  for (auto [position, symbol] : llvm::enumerate(dl::symbolsOf(module)))
+    if (!ofData.test(position))
+      text += onnx::dimDeclaration(symbol, module);
   return text;
 }
 

@@ -44,7 +44,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// The symbols of a module that its data decide.
+/// Returns the symbols that snippets do not have: those that the data decide, and all behind them.
 llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
 
 /// Whether the language can call a value so.

@@ -18,18 +18,7 @@ StepProgram::~StepProgram() {
 }
 
 int StepProgram::open(const std::string &path, const DeviceOptions &options) {
-  dlc_load_options load = {sizeof(load), options.verifyAll};
-  if (dlc_status status = dlc_module_load(path.c_str(), &load, &module))
-    return failRuntime(status);
-  bool isEmulated = options.device == "cuda-emu";
-  if (std::string problem; isEmulated && !useEmulator(problem))
-    return fail(kDevice, problem);
-  dlc_context_options settings = {};
-  settings.struct_size = sizeof(settings);
-  settings.device = isEmulated ? "cuda" : options.device.c_str();
-  settings.threads = options.threads;
-  dlc_status status = dlc_context_create(module, &settings, &context);
-  return status ? failRuntime(status) : static_cast<int>(kOk);
+  return openProgram(path, options, /*profile=*/false, module, context);
 }
 
 int StepProgram::seed(int64_t first) {
