@@ -23,28 +23,17 @@ import torch.nn.functional as F
 from torch import nn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
-DLC = os.path.join(BUILD, "bin", "dlc")
+sys.path[:0] = [os.path.join(ROOT, "test", folder) for folder in ("conformance", "tools/train")]
+from dlc_tool import DLC  # noqa: E402
+from run_training import Named, model  # noqa: E402
+
 CASES = {}
 
 
 def case(name, batch, members, body, x, y, module):
     """`x` and `y` without the batch."""
-    text = f"dl 1\ndim N = 1..{batch}\nmodel M {{\n"
-    text += "".join(f"  {member}\n" for member in members)
-    text += f"  forward(x: {x[0]}[N,{x[1]}]) -> (y: f32[N,{y}]) {{\n"
-    CASES[name] = batch, text + "".join(f"    {line}\n" for line in body) + "  }\n}\n", x, y, module
-
-
-class Net(nn.Module):
-    def __init__(self, body, **layers):
-        super().__init__()
-        self.body = body
-        for name, layer in layers.items():
-            self.add_module(name, layer)
-
-    def forward(self, x):
-        return self.body(self, x)
+    text = model(members, body, f"{x[0]}[N,{x[1]}]", f"f32[N,{y}]", most=batch)
+    CASES[name] = batch, text, x, y, module
 
 
 case(
@@ -54,7 +43,7 @@ case(
     ["y = c(relu(b(relu(a(x)))))"],
     ("f32", "784"),
     "10",
-    lambda: Net(
+    lambda: Named(
         lambda m, x: m.c(F.relu(m.b(F.relu(m.a(x))))),
         a=nn.Linear(784, 512),
         b=nn.Linear(512, 512),
@@ -79,7 +68,7 @@ for batch in (32, 128):
         ],
         ("f32", "1,28,28"),
         "10",
-        lambda: Net(
+        lambda: Named(
             lambda m, x: m.e(
                 F.relu(
                     m.d(
@@ -107,7 +96,7 @@ case(
     ["h, _ = r(e(x))", "y = b(h[:, -1])"],
     ("i64", "64"),
     "128",
-    lambda: Net(
+    lambda: Named(
         lambda m, x: m.b(m.r(m.e(x))[0][:, -1]),
         e=nn.Embedding(128, 64),
         r=nn.LSTM(64, 256, num_layers=2, batch_first=True),
