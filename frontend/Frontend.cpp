@@ -31,7 +31,7 @@ static BoundWeights openWeights(StringRef path, const Model &model, const Import
     if (!layer.weights.empty() && !owner)
       owner = &layer;
   if (options.weights.empty() && model.weights.empty()) {
-    if (owner)
+    if (owner && !options.mayLackWeights)
       diagnostics.error(owner->decl->path.loc)
           << "layer " << quote(owner->path)
           << " has weights, but the file names none; add 'weights \"model.safetensors\"' or use "

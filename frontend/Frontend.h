@@ -38,6 +38,8 @@ struct ImportOptions {
   std::vector<std::string> weights;
   /// Import without opening a weight file: `dl.weight` ops are then bound to no bytes.
   bool withoutWeights = false;
+  /// A text that names no weights is imported as with `withoutWeights`.
+  bool mayLackWeights = false;
   /// Bind weights without reading their bytes: all checks, but `dl.weight` ops have no hashes, so
   /// that the module is not to be compiled.
   bool withoutHashes = false;

@@ -61,11 +61,11 @@ def case(
     CASES[name] = types.SimpleNamespace(**{k: v for k, v in locals().items() if k != "name"})
 
 
-def model(members, body, x, result):
+def model(members, body, x, result, most=64):
     members = "".join(f"  {member}\n" for member in members)
     body = "".join(f"    {line}\n" for line in body)
     return (
-        f"dl 1\ndim N = 1..64\nmodel M {{\n{members}  forward(x: {x}) -> (y: {result}) {{\n"
+        f"dl 1\ndim N = 1..{most}\nmodel M {{\n{members}  forward(x: {x}) -> (y: {result}) {{\n"
         f"{body}  }}\n}}\n"
     )
 
@@ -194,24 +194,21 @@ case(
     *CROSS,
     classes=3,
 )
-case(
-    "batch norm",
-    model(
+
+
+def normed():
+    """A convolution and its batch norm, before a linear layer."""
+    text = model(
         ["a: Conv2d(2, 6, kernel_size=3)", "n: BatchNorm2d(6)", "b: Linear(6, 4)"],
         ["y = b(mean(relu(n(a(x))), (2, 3)))"],
         "f32[N,2,6,6]",
         "f32[N,4]",
-    ),
-    Named(
-        lambda m, x: m.b(F.relu(m.n(m.a(x))).mean((2, 3))),
-        a=nn.Conv2d(2, 6, 3),
-        n=nn.BatchNorm2d(6),
-        b=nn.Linear(6, 4),
-    ),
-    (2, 6, 6),
-    *CROSS,
-    classes=4,
-)
+    )
+    layers = {"a": nn.Conv2d(2, 6, 3), "n": nn.BatchNorm2d(6), "b": nn.Linear(6, 4)}
+    return text, Named(lambda m, x: m.b(F.relu(m.n(m.a(x))).mean((2, 3))), **layers)
+
+
+case("batch norm", *normed(), (2, 6, 6), *CROSS, classes=4)
 case(
     "layer norm and attention",
     model(
@@ -306,26 +303,7 @@ for kind, layer in (("LSTM", nn.LSTM), ("GRU", nn.GRU), ("RNN", nn.RNN)):
         classes=4,
     )
 case("one layer alone", *mlp(), (6,), *CROSS, classes=4, trained="b.*")
-frozen = Named(
-    lambda m, x: m.b(F.relu(m.n(m.a(x))).mean((2, 3))),
-    a=nn.Conv2d(2, 6, 3),
-    n=nn.BatchNorm2d(6),
-    b=nn.Linear(6, 4),
-)
-case(
-    "a frozen base with statistics",
-    model(
-        ["a: Conv2d(2, 6, kernel_size=3)", "n: BatchNorm2d(6)", "b: Linear(6, 4)"],
-        ["y = b(mean(relu(n(a(x))), (2, 3)))"],
-        "f32[N,2,6,6]",
-        "f32[N,4]",
-    ),
-    frozen,
-    (2, 6, 6),
-    *CROSS,
-    classes=4,
-    trained="b.*",
-)
+case("a frozen base with statistics", *normed(), (2, 6, 6), *CROSS, classes=4, trained="b.*")
 
 
 class Lion(torch.optim.Optimizer):

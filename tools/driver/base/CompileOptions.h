@@ -166,23 +166,23 @@ struct TrainingOptions {
   std::optional<double> clipValue;  // the most that a number of a gradient may be
 };
 
-struct GradOptions {
-  std::string input;  // .dl or .onnx
-  std::string output; // .dl
-  std::string model;  // empty: the only one of the file
+/// A model, and what makes a step of training of it.
+struct TrainedModel {
+  std::string input;                // .dl or .onnx
+  std::string model;                // empty: the only one of the file
+  std::vector<std::string> weights; // files of the first weights; empty: those that the model names
+  bool fromScratch = false;         // no file is read: the first weights are drawn
   TrainingOptions training;
   ShapeOptions shapes;
-  std::vector<std::string> weights;
+};
+
+struct GradOptions : TrainedModel {
+  std::string output; // .dl
   bool force = false; // replace files that exist
 };
 
-struct TrainOptions {
-  std::string input;  // .dl or .onnx
-  std::string output; // .safetensors
-  std::string model;  // empty: the only one of the file
-  TrainingOptions training;
-  ShapeOptions shapes;
-  std::vector<std::string> weights;    // to begin with; none: drawn from the seed
+struct TrainOptions : TrainedModel {
+  std::string output;                  // .safetensors
   std::vector<std::string> data;       // FILE.npz, or INPUT=FILE.npy
   std::vector<std::string> validation; // the same; empty: none
   int64_t epochs = 1, seed = 0;

@@ -42,8 +42,8 @@ void addShapeOptions(CLI::App &command, ShapeOptions &shapes);
 void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addImportCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addGradCommand(CLI::App &app, Action &action, const Compiler &compiler);
-/// --loss, --optimizer and what else makes a step of training.
-void addTrainingOptions(CLI::App &command, TrainingOptions &options);
+/// The model, --loss, --optimizer and what else makes a step of training.
+void addTrainedModel(CLI::App &command, TrainedModel &model);
 void addTrainCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addPruneCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addQuantizeCommand(CLI::App &app, Action &action, const Compiler &compiler);

@@ -25,7 +25,15 @@ import or differentiate, 5 a file that cannot be read or written.)";
 
 static constexpr const char *kFiles = "Input and output";
 
-void dlc::addTrainingOptions(CLI::App &command, TrainingOptions &options) {
+void dlc::addTrainedModel(CLI::App &command, TrainedModel &model) {
+  command.add_option("model", model.input, ".dl or .onnx")->required();
+  setHelp(command.add_option("--weights", model.weights, "Files of the first weights")
+              ->allow_extra_args(false),
+          kFiles, "FILE", R"(Default: those that the model names or holds.)");
+  setHelp(command.add_option("--model", model.model, "Which model of the file, if it has several"),
+          kFiles, "NAME");
+  addShapeOptions(command, model.shapes);
+  TrainingOptions &options = model.training;
   const char *group = "Training";
   setHelp(command.add_option("--loss", options.loss, "What becomes small")->required(), group,
           "CALL", R"(A call of the language over outputs and inputs of the model:
@@ -49,6 +57,8 @@ cosine_decay(step, 5000))'.)");
   setHelp(command.add_option("--clip-value", options.clipValue, "The largest number of a gradient")
               ->check(CLI::PositiveNumber),
           group, "NUMBER", R"(Others become it, with their sign.)");
+  setHelp(command.add_flag("--from-scratch", model.fromScratch, "Draw the first weights"), group,
+          "", R"(No file of weights is read. A .dl model that names none needs no such flag.)");
   setHelp(command.add_option("--train", options.trained, "Which weights are trained")
               ->allow_extra_args(false),
           group, "GLOB",
@@ -60,20 +70,10 @@ void dlc::addGradCommand(CLI::App &app, Action &action, const Compiler &compiler
   auto options = std::make_shared<GradOptions>();
   CLI::App *command = app.add_subcommand("grad", "Write the step of a training as a model");
   setExamples(*command, kExamples);
-  command->add_option("model", options->input, ".dl or .onnx")->required();
   setHelp(command->add_option("-o,--output", options->output, "The .dl file to write")->required(),
-          kFiles, "FILE", "");
-  setHelp(command->add_option("--weights", options->weights, "Files of the weights")
-              ->allow_extra_args(false),
-          kFiles, "FILE",
-          R"(Those that are not trained are written to a safetensors file next to the
-output.)");
-  setHelp(
-      command->add_option("--model", options->model, "Which model of the file, if it has several"),
-      kFiles, "NAME");
+          kFiles, "FILE", R"(Weights that are not trained go to a safetensors file next to it.)");
   setHelp(command->add_flag("--force", options->force, "Replace files that exist"), kFiles, "");
-  addTrainingOptions(*command, options->training);
-  addShapeOptions(*command, options->shapes);
+  addTrainedModel(*command, *options);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.grad(*options); };
   });

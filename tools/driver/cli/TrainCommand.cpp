@@ -8,10 +8,10 @@
 #include <memory>
 
 static constexpr const char *kExamples =
-    R"(Trains the weights of a model, those of its file or --weights or, where it has
-none, new ones drawn from --seed as PyTorch's layers draw them. After each epoch
-the weights are written under their names: 'dlc compile --weights' and PyTorch
-read them. Ctrl-C saves what has been learnt.
+    R"(Trains the weights of a model: those of its file or, with --from-scratch or
+where it names none, new ones drawn from --seed as PyTorch's layers draw them.
+After each epoch the weights are written under their names: PyTorch and 'dlc
+compile --weights' read them. Ctrl-C saves what has been learnt.
 
 Examples:
   dlc train mnist.dl --data train.npz --validate test.npz \
@@ -31,7 +31,6 @@ void dlc::addTrainCommand(CLI::App &app, Action &action, const Compiler &compile
   auto options = std::make_shared<TrainOptions>();
   CLI::App *command = app.add_subcommand("train", "Train the weights of a model");
   setExamples(*command, kExamples);
-  command->add_option("model", options->input, ".dl or .onnx")->required();
   setHelp(command->add_option("-o,--output", options->output, "The .safetensors file to write")
               ->required(),
           kFiles, "FILE", "");
@@ -44,23 +43,17 @@ or INPUT=FILE for each, an .npy or a file of MNIST's format.)");
   setHelp(command->add_option("--validate", options->validation, "Samples that are not learnt")
               ->allow_extra_args(false),
           kFiles, "FILE", R"(As --data. Their loss and metrics are shown after each epoch.)");
-  setHelp(command->add_option("--weights", options->weights, "Files of the first weights")
-              ->allow_extra_args(false),
-          kFiles, "FILE", "");
   setHelp(command->add_option("--checkpoint", options->checkpoint, "All that --resume needs"),
           kFiles, "FILE",
           R"(Weights, moments and random numbers, written after each epoch and
 on Ctrl-C.)");
   setHelp(command->add_option("--resume", options->resume, "A checkpoint to go on from"), kFiles,
           "FILE", R"(The rest of the run gives the bits of one that was not interrupted.)");
-  setHelp(
-      command->add_option("--model", options->model, "Which model of the file, if it has several"),
-      kFiles, "NAME");
   setHelp(command->add_option("--log", options->log, "A line of JSON for each epoch"), kFiles,
           "FILE", "");
   setHelp(command->add_flag("--force", options->force, "Replace files that exist"), kFiles, "");
   setHelp(command->add_flag("-q,--quiet", options->quiet, "Print nothing"), kFiles, "");
-  addTrainingOptions(*command, options->training);
+  addTrainedModel(*command, *options);
   const char *group = "Training";
   setHelp(command->add_option("--epochs", options->epochs, "How often each sample is seen [1]")
               ->check(checkRange(1, 1 << 20)),
@@ -74,7 +67,6 @@ step of an epoch has the rest.)");
           "N", R"(The same seed gives the same bits on one machine.)");
   setHelp(command->add_flag("--no-shuffle", options->inOrder, "Samples in the order of the file"),
           group, "");
-  addShapeOptions(*command, options->shapes);
   options->device.declare(*command);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.train(*options); };

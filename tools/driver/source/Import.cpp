@@ -220,6 +220,7 @@ int importModel(const ImportRequest &request, ImportedModel &model) {
     if (int code = checkWeights(request.weights))
       return code;
     ImportOptions options{request.weights, request.withoutWeights};
+    options.mayLackWeights = request.mayLackWeights;
     options.model = request.model;
     options.constInputs = request.constInputs;
     options.states = request.states;

@@ -31,6 +31,7 @@ struct ImportRequest {
   std::vector<std::string> constInputs = {};
   std::vector<std::string> states = {};
   ShapeOptions shapes = {};
+  bool mayLackWeights = false; // a text that names none has weights that are bound to no bytes
 };
 
 /// As the frontend takes them.

@@ -19,10 +19,7 @@ int gradModel(const GradOptions &options) {
   if (int code = checkNew(options.output, options.force))
     return code;
   ImportedModel model;
-  ImportRequest request{options.input, options.weights, options.weights.empty(), false,
-                        options.model};
-  request.shapes = options.shapes;
-  if (int code = importModel(request, model))
+  if (int code = importTrainedModel(options, model))
     return code;
   TrainingStep step;
   if (int code = makeTrainingStep(model, options.training, step))

@@ -33,7 +33,6 @@ public:
 
 private:
   int checkOptions() const;
-  int importStep(ImportedModel &model) const;
   int compileProgram(ModuleOp module, const std::string &name, StepProgram &program);
   int prepare();
   int setFirstWeights();
@@ -70,16 +69,13 @@ int Training::checkOptions() const {
       frontend::noteInputFile(isNamed ? text.substr(text.find('=') + 1) : text);
     }
   frontend::noteInputFile(options.input);
+  if (options.fromScratch && !options.weights.empty())
+    return fail(kUsage,
+                "--from-scratch draws the first weights, and --weights reads them; expected "
+                "one of the two");
   if (!options.checkpoint.empty() && namesSameFile(options.checkpoint, options.output))
     return fail(kUsage, "-o and --checkpoint name one file, '" + options.output + "'");
   return checkNew(options.output, options.force);
-}
-
-int Training::importStep(ImportedModel &model) const {
-  ImportRequest request{options.input, options.weights, options.weights.empty(), false,
-                        options.model};
-  request.shapes = options.shapes;
-  return importModel(request, model);
 }
 
 int Training::compileProgram(ModuleOp module, const std::string &name, StepProgram &program) {
@@ -109,7 +105,7 @@ int Training::prepare() {
   if (llvm::sys::fs::createUniqueDirectory("dlc-train", folder))
     return fail(kDevice, "cannot make a folder for compiled steps");
   ImportedModel model;
-  if (int code = importStep(model))
+  if (int code = importTrainedModel(options, model))
     return code;
   if (int code = makeTrainingStep(model, options.training, step))
     return code;
@@ -122,7 +118,7 @@ int Training::prepare() {
   if (options.validation.empty())
     return kOk;
   ImportedModel plain;
-  if (int code = importStep(plain))
+  if (int code = importTrainedModel(options, plain))
     return code;
   if (int code = makeEvaluation(plain, options.training, step))
     return code;

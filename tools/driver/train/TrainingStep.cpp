@@ -424,6 +424,13 @@ int StepBuilder::eraseUnused() {
   return failed(verify(*model.module)) ? kModelError : kOk;
 }
 
+int importTrainedModel(const TrainedModel &trained, ImportedModel &model) {
+  ImportRequest request{trained.input, trained.weights, trained.fromScratch, false, trained.model};
+  request.shapes = trained.shapes;
+  request.mayLackWeights = true;
+  return importModel(request, model);
+}
+
 int makeTrainingStep(ImportedModel &model, const TrainingOptions &options, TrainingStep &step) {
   return StepBuilder(model, options, step).build();
 }

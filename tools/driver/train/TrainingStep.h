@@ -17,6 +17,9 @@ struct TrainingStep {
   std::map<std::string, int64_t> classes; // how many classes a target names
 };
 
+/// Imports the model with its first weights. An ExitCode, reported unless it is kOk.
+int importTrainedModel(const TrainedModel &trained, ImportedModel &model);
+
 /// Turns the model into a step of training: forward, backward and update. Its states are the
 /// trained weights, what the optimizer keeps of each, and the statistics of batches. Its inputs are
 /// those of the model and the targets; its outputs are the loss and the metrics. An ExitCode,

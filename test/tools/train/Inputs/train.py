@@ -12,12 +12,12 @@ import sys
 
 import numpy as np
 
-sys.path.insert(
-    0,
-    os.path.join(
-        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "Inputs"
-    ),
-)
+TEST = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
+sys.path[:0] = [
+    os.path.join(TEST, "tools", "Inputs"),
+    os.path.join(TEST, "frontend", "onnx", "Inputs"),
+]
+from onnx_writer import model, node, tensor, value  # noqa: E402
 from weight_cases import Suite, dlc, safetensors, save  # noqa: E402
 
 suite = Suite(sys.argv[1])
@@ -35,8 +35,8 @@ model M {
 """
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as out:
+def write(path, text, mode="w"):
+    with open(path, mode) as out:
         out.write(text)
 
 
@@ -137,6 +137,39 @@ for what, changes in (
     expect(what, read("again.safetensors") == first, True)
 learns("--seed", "1", output="again.safetensors")
 expect("another seed", read("again.safetensors") == first, False)
+
+# Weights begin as the model's file has them. A step of length 0 leaves them so.
+STILL = ("--optimizer", "SGD(lr=0.0)", "--batch", "16")
+learns(output="first.safetensors")
+held = safetensors.load("first.safetensors")[0]
+write("named.dl", TEXT + 'weights "first.safetensors"\n')
+write(
+    "net.onnx",
+    model(
+        [node("Gemm", "x,w,b", "y", transB=1)],
+        [value("x", dims=("N", 4))],
+        ["y"],
+        [
+            tensor("w", "f32", (3, 4), raw=(x[:3] / 2).tobytes()),
+            tensor("b", "f32", (3,), raw=x[0, :3].tobytes()),
+        ],
+    ),
+    "wb",
+)
+for name, wanted, more in (
+    ("m.dl", held, ("--weights", "first.safetensors")),
+    ("named.dl", held, ()),
+    ("named.dl", {name: held[name] for name in ("b.weight", "b.bias")}, ("--train", "b.*")),
+    ("net.onnx", {"w": x[:3] / 2, "b": x[0, :3]}, ()),
+):
+    run = train(*STILL, *more, model=name, output="still.safetensors")
+    expect(f"{name} {' '.join(more)}", (run.returncode, run.stderr), (0, ""))
+    found = safetensors.load("still.safetensors")[0]
+    expect("its names", sorted(found), sorted(wanted))
+    expect("its bits", all(np.array_equal(found[name], wanted[name]) for name in found), True)
+train(*STILL, "--from-scratch", model="named.dl", output="new.safetensors")
+train(*STILL, output="drawn.safetensors")
+expect("from scratch", read("new.safetensors") == read("drawn.safetensors"), True)
 
 # A terminal gets a bar; Ctrl-C ends the run, with the weights so far.
 write("wide.dl", TEXT.replace("4, 8", "4, 1024").replace("8, 3", "1024, 3"))
@@ -508,6 +541,14 @@ refuses(
     "part.safetensors",
     "--seed",
     "1",
+)
+refuses(
+    "weights and none",
+    2,
+    "--from-scratch draws the first weights, and --weights reads them; expected one of the two",
+    "--from-scratch",
+    "--weights",
+    "w.safetensors",
 )
 refuses(
     "one file for both",
