@@ -51,7 +51,30 @@ static void permute(KerasCall &call) {
   call.give(call.permute(call.logical(), order));
 }
 
-static void nothing(KerasCall &) {}
+/// What a layer is in training: a function that draws random numbers.
+static Item drops(KerasCall &call, const Item &x, StringRef function, StringRef argument) {
+  return call.function(
+      "dropout", {x},
+      {Named{"p", call.arguments.get(argument)}, Named{"function", call.text(function)}});
+}
+
+static void dropout(KerasCall &call) { call.give(drops(call, call.logical(), "dropout", "rate")); }
+
+/// Drops whole channels.
+static void spatialDropout(KerasCall &call) {
+  if (call.failed())
+    return;
+  Item x = call.channelsFirst(call.logical().tensorType().getRank() - 2);
+  call.giveChannelsFirst(drops(call, x, "dropout2d", "rate"));
+}
+
+static void gaussianDropout(KerasCall &call) {
+  call.give(drops(call, call.logical(), "gaussian_dropout", "rate"));
+}
+
+static void gaussianNoise(KerasCall &call) {
+  call.give(drops(call, call.logical(), "gaussian_noise", "stddev"));
+}
 
 static void activation(KerasCall &call) { call.activate(call.textOf("activation")); }
 
@@ -112,8 +135,11 @@ static void batchNormalization(KerasCall &call) {
   // The op takes both or neither.
   if (a.flag("scale") != a.flag("center"))
     (a.flag("scale") ? beta : gamma) = call.full(a.flag("scale") ? 0.0 : 1.0, {channels});
-  Item y =
-      call.function("batch_norm", {x, mean, variance, gamma, beta}, Named{"eps", a.get("epsilon")});
+  // Keras's momentum is what stays of the stored statistics.
+  Item share{1 - a.get("momentum").as<double>(), call.loc};
+  Item y = call.function("batch_norm", {x, mean, variance, gamma, beta},
+                         {Named{"eps", a.get("epsilon")}, Named{"momentum", share},
+                          Named{"biased", {true, call.loc}}});
   rank == 2 ? call.give(y) : call.giveChannelsFirst(y);
 }
 
@@ -142,11 +168,11 @@ std::vector<KerasKind> kerasCoreLayers() {
       {"Flatten", "()", flatten},
       {"Reshape", "(SymInt[] target_shape)", reshape},
       {"Permute", "(int[] dims)", permute},
-      {"Dropout", "(float rate)", nothing},
-      {"SpatialDropout1D", "(float rate)", nothing},
-      {"SpatialDropout2D", "(float rate)", nothing},
-      {"GaussianDropout", "(float rate)", nothing},
-      {"GaussianNoise", "(float stddev)", nothing},
+      {"Dropout", "(float rate)", dropout},
+      {"SpatialDropout1D", "(float rate)", spatialDropout},
+      {"SpatialDropout2D", "(float rate)", spatialDropout},
+      {"GaussianDropout", "(float rate)", gaussianDropout},
+      {"GaussianNoise", "(float stddev)", gaussianNoise},
       {"Activation", "(str activation)", activation},
       {"ReLU", "(float? max_value=None, float negative_slope=0.0, float threshold=0.0)", relu},
       {"LeakyReLU", "(float negative_slope=0.3)", leakyRelu},

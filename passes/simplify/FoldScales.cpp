@@ -62,8 +62,9 @@ dl::BatchNormOp Folding::widen(dl::BatchNormOp norm) {
   dl::Builder b(norm);
   SmallVector<Value> wide = llvm::map_to_vector(
       norm->getOperands(), [&](Value value) { return b.cast(value, b.getF32Type()); });
-  Value y = b.make<dl::BatchNormOp>(wide[0], wide[1], wide[2], ArrayRef(wide).drop_front(3),
-                                    norm.getEpsAttr());
+  Value y =
+      b.make<dl::BatchNormOp>(wide[0], wide[1], wide[2], ArrayRef(wide).drop_front(3),
+                              norm.getMomentumAttr(), norm.getEpsAttr(), norm.getBiasedAttr());
   replace(norm, b.cast(y, getElementTypeOrSelf(norm)));
   return y.getDefiningOp<dl::BatchNormOp>();
 }

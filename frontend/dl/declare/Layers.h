@@ -65,9 +65,9 @@ public:
 
 /// How a parameter of the function gets its value where that is not the layer's argument of the
 /// same name: from another argument, or from a constant as schemas write it ("'reflect'", "0",
-/// "True").
+/// "True"). `none` is passed, if it is given, for an argument that is None.
 struct Passing {
-  llvm::StringRef parameter, from;
+  llvm::StringRef parameter, from, none = {};
 };
 
 class LayerCall;

@@ -277,8 +277,9 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
                              expectation(param),
                          isOfConstants ? expectation(param) : std::string()};
     }
-  for (std::optional<Item> &item : bound)
-    if (item && item->is<Item::None>())
+  // None is what is left out, unless a default says something else.
+  for (auto [param, item] : llvm::zip(params, bound))
+    if (item && item->is<Item::None>() && (!param.hasDefault || param.defaultValue == "None"))
       item = std::nullopt;
   return bound;
 }

@@ -74,16 +74,19 @@ std::optional<Item> LayerCall::passed(const Param &param, bool &isFirstPassed) c
         return item;
     return std::nullopt;
   }
-  StringRef name = param.name;
+  StringRef name = param.name, none;
   for (const Passing &pass : layer.kind->passes)
     if (pass.parameter == param.name) {
       if (auto constant = literal(pass.from))
         return constant;
       name = pass.from;
+      none = pass.none;
     }
   for (auto [other, item] : llvm::zip(layer.params, layer.arguments)) {
     if (other.name != name)
       continue;
+    if (item && item->is<Item::None>() && !none.empty())
+      return literal(none);
     if (item || other.defaultValue == param.defaultValue)
       return item;
     Item value = defaultItem(other); // Flatten(start_dim=1), flatten(start_dim=0)

@@ -73,8 +73,6 @@ struct Reader {
   void readTrim(dl::TrimOp trim);
   Pieces attributeText(const Param &param, mlir::Attribute value, mlir::Operation &op);
   Pieces dims(llvm::ArrayRef<mlir::AffineExpr> dims, llvm::StringRef name);
-  /// Whether the op can be written by this way of calling it.
-  bool fits(const Signature &signature, mlir::Operation &op);
   void call(const Signature &signature, mlir::Operation &op, Line &line);
 };
 

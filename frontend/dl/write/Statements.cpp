@@ -182,7 +182,23 @@ Pieces defaultText(const Param &param, Attribute value, dl::SymbolNames names) {
   return pieces;
 }
 
-bool Reader::fits(const Signature &signature, Operation &op) {
+/// Whether a way of calling the op gives this attribute by default.
+static bool isDefault(NamedAttribute held, Operation &op) {
+  for (const OpInfo &info : opTable())
+    for (const Signature &signature : info.signatures)
+      for (const Param &param : signature.params)
+        if (signature.op == op.getName().getStringRef() && param.name == held.getName() &&
+            param.hasDefault) {
+          Item item = frontend::defaultItem(param);
+          if (!item.is<Item::None>() &&
+              frontend::attributeOf(param, item, op.getContext()) == held.getValue())
+            return true;
+        }
+  return false;
+}
+
+/// Whether the op can be written by this way of calling it.
+static bool fits(const Signature &signature, Operation &op) {
   size_t tensors = 0;
   for (const Param &param : signature.params)
     tensors += param.type == Param::tensor;
@@ -195,7 +211,8 @@ bool Reader::fits(const Signature &signature, Operation &op) {
   for (NamedAttribute held : op.getAttrs())
     if (held.getName() != "operandSegmentSizes" &&
         llvm::none_of(signature.params,
-                      [&](const Param &param) { return param.name == held.getName(); }))
+                      [&](const Param &param) { return param.name == held.getName(); }) &&
+        !isDefault(held, op))
       return false;
   // Lists of another length than this way takes; paddings may name both sides.
   for (const Param &param : signature.params)
@@ -213,6 +230,15 @@ bool Reader::fits(const Signature &signature, Operation &op) {
         }))
       return false;
   return true;
+}
+
+/// Returns the first way of calling that writes the op; null where none does.
+static const Signature *wayOfCalling(Operation &op) {
+  for (const OpInfo &info : opTable())
+    for (const Signature &signature : info.signatures)
+      if (signature.op == op.getName().getStringRef() && fits(signature, op))
+        return &signature;
+  return nullptr;
 }
 
 static StringRef infixOf(StringRef function) {
@@ -358,10 +384,10 @@ void Reader::readTrim(dl::TrimOp trim) {
 Operation *opWithoutText(ModuleOp module) {
   Operation *without = nullptr;
   module.walk([&](Operation *op) {
-    const OpInfo *info = opInfo(op->getName().getStringRef());
+    bool isCalled = op->getDialect() && isa<dl::DLDialect>(op->getDialect());
     bool isRead = isa<dl::TrimOp, dl::WeightOp, dl::FullOp, dl::BroadcastOp, dl::ReadOp, dl::PartOp,
                       dl::IfOp, dl::WhileOp, dl::YieldOp>(op);
-    if (!without && info && info->signatures.empty() && !isRead)
+    if (!without && isCalled && !isRead && !wayOfCalling(*op))
       without = op;
   });
   return without;
@@ -380,11 +406,7 @@ void Reader::read(Operation &op) {
     return readIf(branch);
   if (auto loop = dyn_cast<dl::WhileOp>(op))
     return readWhile(loop);
-  const Signature *chosen = nullptr;
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      if (!chosen && signature.op == op.getName().getStringRef() && fits(signature, op))
-        chosen = &signature;
+  const Signature *chosen = wayOfCalling(op);
   assert(chosen && "the importer makes ops by their signatures");
   if (isHeldBack(op))
     return; // part of a layer that a later op completes

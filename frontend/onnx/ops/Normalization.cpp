@@ -183,7 +183,8 @@ static bool buildBatchNorm(NodeImport &node) {
       axes.push_back(static_cast<int64_t>(axis));
     useBatchStatistics(node, operands, axes, momentum, shape);
   }
-  Item y = node.call("batch_norm", operands, {{"eps", item(eps)}});
+  Item y =
+      node.call("batch_norm", operands, {{"eps", item(eps)}, {"momentum", item(1 - momentum)}});
   node.set(0, node.cast(isSpatial ? y : node.reshape(y, dims), node.dtype(0)));
   return !node.hasFailed();
 }

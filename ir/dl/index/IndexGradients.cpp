@@ -53,9 +53,19 @@ static void derive(Derivation &d, IndexOp) {
   d.add(0, scatteredRows(d, d.dims(), fromFront(d, d.x(1), d.dims()[0])));
 }
 
-static void derive(Derivation &d, EmbeddingOp) {
-  if (d.wants(1))
-    d.add(1, scatteredRows(d, d.dims(1), d.x(0)));
+/// The row `padding_idx` is not trained.
+static void derive(Derivation &d, EmbeddingOp op) {
+  if (!d.wants(1))
+    return;
+  Dims dims = d.dims(1), column{dims[0], d.dim(1)};
+  Term rows = scatteredRows(d, dims, d.x(0));
+  if (std::optional<int64_t> padding = op.getPaddingIdx()) {
+    AffineExpr row = *padding < 0 ? normalize(dims[0] + *padding) : d.dim(*padding);
+    Term positions = d.arange(dims[0]), padded = d.size(row, positions.dtype());
+    rows = where((positions < padded).reshape(column).broadcast(dims), rows,
+                 where((positions > padded).reshape(column).broadcast(dims), rows, 0.0));
+  }
+  d.add(1, rows);
 }
 
 /// Returns the gradient of src: `dy` at the position of each element, and 0 if that lies outside.

@@ -6,14 +6,17 @@
 include "ir/dl/base/DLBase.td"
 
 def DL_BatchNormOp : DL_LoopOp<"batch_norm",
-    [{batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False training=False, float momentum=0.1, float eps=1e-05)
+    [{batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False training=False, float momentum=0.1, float eps=1e-05, bool biased=False)
 instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False use_input_stats, float momentum=0.1, float eps=1e-05)}],
     ["emitResult"]> {
   let summary = "Normalization of each channel by stored statistics";
   let onnx = "BatchNormalization(x, weight, bias, running_mean, running_var, eps=epsilon, !momentum, !spatial=1, !training_mode=0)";
   let description = [{
     (x - running_mean) / sqrt(running_var + eps) * weight + bias, statistics indexed by dim 1 of x;
-    weight and bias are given together or not at all. Inference only. PyTorch:
+    weight and bias are given together or not at all. `momentum` and `biased` are for training:
+    how much of the statistics of a batch goes into the stored ones, and whether their variance is
+    that of the batch, as Keras keeps it, or is corrected, as PyTorch does. A negative momentum
+    means that dlc cannot train with them. PyTorch:
     `torch.nn.functional.batch_norm(training=False)`.
     ```mlir
     %y = dl.batch_norm %x, %mean, %var, %w, %b :
@@ -22,7 +25,8 @@ instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=
     ```
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$running_mean, DL_FloatTensor:$running_var,
-      Variadic<DL_FloatTensor>:$affine, DefaultValuedAttr<F64Attr, "1e-05">:$eps);
+      Variadic<DL_FloatTensor>:$affine, DefaultValuedAttr<F64Attr, "0.1">:$momentum,
+      DefaultValuedAttr<F64Attr, "1e-05">:$eps, DefaultValuedAttr<BoolAttr, "false">:$biased);
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_StandardizeOp : DL_LoopOp<"standardize",

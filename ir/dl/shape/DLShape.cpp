@@ -354,7 +354,9 @@ LoopNest TransposeOp::getLoopNest() {
 
 LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  if (double p = adaptor.getP().convertToDouble(); !(p >= 0 && p <= 1))
+  // Of others it is no probability.
+  bool isProbability = adaptor.getFunction().contains("drop");
+  if (double p = adaptor.getP().convertToDouble(); !(p >= 0 && (p <= 1 || !isProbability)))
     return emitOptionalError(location, "'", getOperationName(), "' has p = ", text(adaptor.getP()),
                              "; expected a probability from 0 to 1");
   types.push_back(adaptor.getX().getType());

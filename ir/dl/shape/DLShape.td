@@ -104,15 +104,18 @@ swapdims(Tensor x, int dim0, int dim1)}]> {
 }
 
 def DL_DropoutOp : DL_MoveOp<"dropout",
-    "dropout(Tensor x, float p=0.5, False training=False, bool inplace=False)"> {
+    "dropout(Tensor x, float p=0.5, False training=False, bool inplace=False, str function='dropout')"> {
   let summary = "Nothing, at inference";
   let description = [{
-    Folds to its operand. PyTorch: `torch.nn.functional.dropout(training=False)`.
+    Folds to its operand. `function` names what it is in training, with the argument p: a function
+    of the language that draws random numbers, or a layer that dlc does not train. PyTorch:
+    `torch.nn.functional.dropout(training=False)`.
     ```mlir
     %y = dl.dropout %x {p = 0.25 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$p);
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$p,
+                       DefaultValuedStrAttr<StrAttr, "dropout">:$function);
   let hasFolder = 1;
 }
 

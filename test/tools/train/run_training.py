@@ -196,19 +196,22 @@ case(
 )
 
 
-def normed():
+def normed(momentum=0.1):
     """A convolution and its batch norm, before a linear layer."""
+    norm = f"BatchNorm2d(6, momentum={momentum})"
     text = model(
-        ["a: Conv2d(2, 6, kernel_size=3)", "n: BatchNorm2d(6)", "b: Linear(6, 4)"],
-        ["y = b(mean(relu(n(a(x))), (2, 3)))"],
+        ["a: Conv2d(2, 6, kernel_size=3)", f"n: {norm}", "i: Identity()", "b: Linear(6, 4)"],
+        ["y = b(mean(relu(i(n(a(x)))), (2, 3)))"],
         "f32[N,2,6,6]",
         "f32[N,4]",
     )
-    layers = {"a": nn.Conv2d(2, 6, 3), "n": nn.BatchNorm2d(6), "b": nn.Linear(6, 4)}
+    norm = nn.BatchNorm2d(6, momentum=momentum)
+    layers = {"a": nn.Conv2d(2, 6, 3), "n": norm, "b": nn.Linear(6, 4)}
     return text, Named(lambda m, x: m.b(F.relu(m.n(m.a(x))).mean((2, 3))), **layers)
 
 
 case("batch norm", *normed(), (2, 6, 6), *CROSS, classes=4)
+case("batch norm of another momentum", *normed(0.4), (2, 6, 6), *CROSS, classes=4)
 case(
     "layer norm and attention",
     model(
@@ -252,6 +255,24 @@ case(
     *CROSS,
     classes=4,
 )
+for padding in (2, -1):
+    case(
+        f"embedding with padding {padding}",
+        model(
+            [f"e: Embedding(11, 7, padding_idx={padding})", "b: Linear(7, 4)"],
+            ["y = b(mean(e(x), 1))"],
+            "i64[N,5]",
+            "f32[N,4]",
+        ),
+        Named(
+            lambda m, x: m.b(m.e(x).mean(1)),
+            e=nn.Embedding(11, 7, padding_idx=padding),
+            b=nn.Linear(7, 4),
+        ),
+        (5,),
+        *CROSS,
+        classes=4,
+    )
 for call, make in (
     (
         "SGD(lr=0.2 * cosine_decay(step, 9))",
@@ -264,22 +285,22 @@ for call, make in (
 ):
     case(call, *mlp(), (6,), *CROSS, optimizer=call, classes=4, schedule=make)
 case(
-    "--clip-norm 0.1",
+    "--clip-norm 0.0625",
     *mlp(),
     (6,),
     *CROSS,
     classes=4,
-    more=("--clip-norm", "0.1"),
-    clip=lambda weights: torch.nn.utils.clip_grad_norm_(weights, 0.1),
+    more=("--clip-norm", "0.0625"),
+    clip=lambda weights: torch.nn.utils.clip_grad_norm_(weights, 0.0625),
 )
 case(
-    "--clip-value 0.01",
+    "--clip-value 0.0035",
     *mlp(),
     (6,),
     *CROSS,
     classes=4,
-    more=("--clip-value", "0.01"),
-    clip=lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.01),
+    more=("--clip-value", "0.0035"),
+    clip=lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.0035),
 )
 for kind, layer in (("LSTM", nn.LSTM), ("GRU", nn.GRU), ("RNN", nn.RNN)):
     case(

@@ -162,8 +162,10 @@ struct TrainingOptions {
   std::vector<std::string> targets; // "labels: i64[N]"
   std::string optimizer = "SGD";    // "Adam(lr=1e-3)"
   std::vector<std::string> trained; // globs over weights; empty: all
-  std::optional<double> clipNorm;   // the most that the norm of all gradients together may be
-  std::optional<double> clipValue;  // the most that a number of a gradient may be
+  NormStatistics norms = NormStatistics::batch;
+  bool scalesLoss = false;         // against underflow of gradients in f16
+  std::optional<double> clipNorm;  // the most that the norm of all gradients together may be
+  std::optional<double> clipValue; // the most that a number of a gradient may be
 };
 
 /// A model, and what makes a step of training of it.
@@ -177,7 +179,10 @@ struct TrainedModel {
 };
 
 struct GradOptions : TrainedModel {
-  std::string output; // .dl
+  std::string output;      // .dl or .mlir
+  std::string firstStates; // .safetensors of what the states begin with; empty: none
+  StepPart part = StepPart::step;
+  int64_t seed = 0;   // of weights that are drawn
   bool force = false; // replace files that exist
 };
 
@@ -188,8 +193,9 @@ struct TrainOptions : TrainedModel {
   int64_t epochs = 1, seed = 0;
   std::optional<int64_t> batch; // samples in a step; else 64, or what there are and the model takes
   bool inOrder = false;         // samples are not shuffled
-  std::string checkpoint, resume; // .safetensors; empty: none
-  std::string log;                // .jsonl; empty: none
+  std::string checkpoint, resume;       // .safetensors; empty: none
+  std::string log;                      // .jsonl; empty: none
+  Precision precision = Precision::f32; // of values between layers; weights stay in f32
   DeviceOptions device;
   bool force = false; // replace files that exist
   bool quiet = false; // no progress

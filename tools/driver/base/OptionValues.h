@@ -33,6 +33,22 @@ inline constexpr const char *nameOf(ErrorMetric metric) {
   return kErrorMetricNames[static_cast<size_t>(metric)];
 }
 
+/// The mean and variance that batch norms use in training, if their weights are trained: those of
+/// the batch, or those that the model has.
+enum class NormStatistics { batch, stored };
+inline constexpr const char *kNormStatisticsNames[] = {"batch", "stored"};
+inline constexpr const char *nameOf(NormStatistics which) {
+  return kNormStatisticsNames[static_cast<size_t>(which)];
+}
+
+/// What `dlc grad` writes of a training: a whole step; its two parts, between which several
+/// processes can average the gradients; or the loss and metrics of inference.
+enum class StepPart { step, gradients, update, evaluation };
+inline constexpr const char *kStepPartNames[] = {"step", "gradients", "update", "evaluation"};
+inline constexpr const char *nameOf(StepPart part) {
+  return kStepPartNames[static_cast<size_t>(part)];
+}
+
 /// Whether numbers in few bits have a zero point.
 enum class GridKind { asymmetric, symmetric };
 inline constexpr const char *kGridKindNames[] = {"asymmetric", "symmetric"};

@@ -23,7 +23,7 @@ Examples:
 Exit codes: 0 ok, 1 error in the model, 2 usage, 3 it has parts that dlc cannot
 import or differentiate, 5 a file that cannot be read or written.)";
 
-static constexpr const char *kFiles = "Input and output";
+static constexpr const char *kFiles = "Input and output", *kTraining = "Training";
 
 void dlc::addTrainedModel(CLI::App &command, TrainedModel &model) {
   command.add_option("model", model.input, ".dl or .onnx")->required();
@@ -34,7 +34,7 @@ void dlc::addTrainedModel(CLI::App &command, TrainedModel &model) {
           kFiles, "NAME");
   addShapeOptions(command, model.shapes);
   TrainingOptions &options = model.training;
-  const char *group = "Training";
+  const char *group = kTraining;
   setHelp(command.add_option("--loss", options.loss, "What becomes small")->required(), group,
           "CALL", R"(A call of the language over outputs and inputs of the model:
 'cross_entropy(logits, labels)'. A name that the model does not have is a
@@ -57,6 +57,11 @@ cosine_decay(step, 5000))'.)");
   setHelp(command.add_option("--clip-value", options.clipValue, "The largest number of a gradient")
               ->check(CLI::PositiveNumber),
           group, "NUMBER", R"(Others become it, with their sign.)");
+  setHelp(
+      command.add_flag("--scale-loss", options.scalesLoss, "Scale the loss, for gradients in f16"),
+      group, "",
+      R"(As torch.amp.GradScaler does: by 2^16 at first. A step whose gradients
+overflow changes nothing and halves the scale.)");
   setHelp(command.add_flag("--from-scratch", model.fromScratch, "Draw the first weights"), group,
           "", R"(No file of weights is read. A .dl model that names none needs no such flag.)");
   setHelp(command.add_option("--train", options.trained, "Which weights are trained")
@@ -64,16 +69,37 @@ cosine_decay(step, 5000))'.)");
           group, "GLOB",
           R"(A glob over names of weights, 'head.*'. Default: all in f32. Others stay as
 they are, and so do the norms beside them.)");
+  setHelp(addChoice(command, "--norms", options.norms,
+                    choicesOf<NormStatistics>(kNormStatisticsNames),
+                    "Statistics of batch norms that are trained [batch]"),
+          group, "batch|stored",
+          R"(batch: those of the batch, of which an average is kept. stored: those of the
+model, which stay as they are.)");
 }
 
 void dlc::addGradCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<GradOptions>();
   CLI::App *command = app.add_subcommand("grad", "Write the step of a training as a model");
   setExamples(*command, kExamples);
-  setHelp(command->add_option("-o,--output", options->output, "The .dl file to write")->required(),
-          kFiles, "FILE", R"(Weights that are not trained go to a safetensors file next to it.)");
+  setHelp(command->add_option("-o,--output", options->output, "The file to write")->required(),
+          kFiles, "FILE",
+          R"(.dl: text; weights that are not trained go to a safetensors file next to
+it. .mlir: IR, for any step; 'dlc compile --compile-from=import' reads it.)");
+  setHelp(command->add_option("--first-states", options->firstStates,
+                              "Write what the states begin with"),
+          kFiles, "FILE",
+          R"(A .safetensors file of weights by name; all other states begin with zeros.)");
   setHelp(command->add_flag("--force", options->force, "Replace files that exist"), kFiles, "");
   addTrainedModel(*command, *options);
+  setHelp(addChoice(*command, "--part", options->part, choicesOf<StepPart>(kStepPartNames),
+                    "What is written [step]"),
+          kTraining, "PART", R"(step        forward, backward and update; the weights are states
+gradients   the loss, the metrics and the gradients; the weights are inputs
+update      new weights of gradients and weights; moments are states
+evaluation  the loss and metrics of inference; the weights that --train
+            chooses, and the statistics of norms, are states)");
+  setHelp(command->add_option("--seed", options->seed, "Of weights that are drawn [0]"), kTraining,
+          "N", "");
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.grad(*options); };
   });

@@ -67,8 +67,15 @@ step of an epoch has the rest.)");
           "N", R"(The same seed gives the same bits on one machine.)");
   setHelp(command->add_flag("--no-shuffle", options->inOrder, "Samples in the order of the file"),
           group, "");
+  setHelp(addChoice(*command, "--precision", options->precision,
+                    std::vector{Precision::f32, Precision::f16, Precision::bf16},
+                    "f32, f16, bf16 [f32]"),
+          group, "TYPE",
+          R"(The type of values between layers. Weights, and what the optimizer keeps,
+stay in f32. f16 scales the loss.)");
   options->device.declare(*command);
   command->callback([&action, options, &compiler] {
+    options->training.scalesLoss |= options->precision == Precision::f16;
     action = [options, &compiler] { return compiler.train(*options); };
   });
 }

@@ -55,6 +55,14 @@ int writeStates(const std::string &path, StepProgram &program,
   return list.write(path);
 }
 
+int writeFirstWeights(const std::string &path, const std::vector<FirstWeight> &weights,
+                      uint64_t seed) {
+  TensorList list;
+  for (const FirstWeight &weight : weights)
+    list.add(weight.name, HostTensor{DLC_F32, weight.dims, firstBytes(weight, seed)});
+  return list.write(path);
+}
+
 int writeCheckpoint(const std::string &path, StepProgram &program, const TrainingPlace &place) {
   TensorList list;
   if (int code = addStates(program, program.stateNames(), list))

@@ -4,6 +4,7 @@
 #define DLC_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
 
 #include "tools/driver/train/StepProgram.h"
+#include "tools/driver/train/step/FirstWeights.h"
 
 namespace dlc {
 
@@ -21,6 +22,10 @@ int writeCheckpoint(const std::string &path, StepProgram &program, const Trainin
 /// Sets the states and the place to those of the file. kUsage if it belongs to another model or
 /// optimizer.
 int readCheckpoint(const std::string &path, StepProgram &program, TrainingPlace &place);
+
+/// Writes what the weights begin with to a safetensors file.
+int writeFirstWeights(const std::string &path, const std::vector<FirstWeight> &weights,
+                      uint64_t seed);
 
 /// Writes the states `names` of the program to a safetensors file.
 int writeStates(const std::string &path, StepProgram &program,

@@ -10,7 +10,8 @@
 #include "tools/driver/train/Checkpoint.h"
 #include "tools/driver/train/EpochReport.h"
 #include "tools/driver/train/StepProgram.h"
-#include "tools/driver/train/TrainingStep.h"
+#include "tools/driver/train/step/TrainingStep.h"
+#include "tools/driver/train/step/Update.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -38,6 +39,7 @@ private:
   int setFirstWeights();
   int begin();
   int runEpoch(EpochReport &report);
+  int reportSkipped();
   int validate(EpochReport &report);
   int save();
 
@@ -48,6 +50,7 @@ private:
   StepProgram program, evaluation;
   Batches data, validation;
   TrainingPlace place;
+  int64_t skipped = 0; // steps that overflowed
 };
 } // namespace
 
@@ -82,10 +85,7 @@ int Training::compileProgram(ModuleOp module, const std::string &name, StepProgr
   SmallString<128> source(folder), package(folder);
   llvm::sys::path::append(source, name + ".mlir");
   llvm::sys::path::append(package, name + ".bin");
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module.print(os, OpPrintingFlags().enableDebugInfo(true));
-  if (int code = writeFile(source.str().str(), text))
+  if (int code = writeFile(source.str().str(), irOf(module)))
     return code;
   CompileOptions asked;
   asked.input = source.str();
@@ -96,6 +96,7 @@ int Training::compileProgram(ModuleOp module, const std::string &name, StepProgr
       device.starts_with("cuda") || (device == "auto" && access("/dev/nvidiactl", R_OK) == 0);
   asked.targets = {hasGpu ? "cuda" : "cpu"};
   asked.quiet = true;
+  asked.precision = options.precision;
   if (int code = compile(asked))
     return code;
   return program.open(package.str().str(), options.device);
@@ -131,16 +132,8 @@ int Training::prepare() {
 
 int Training::setFirstWeights() {
   for (const FirstWeight &weight : step.weights) {
-    std::vector<float> drawn;
-    if (weight.kind != FirstWeight::Stored)
-      drawn = drawWeight(weight, static_cast<uint64_t>(options.seed));
-    const void *bytes = drawn.data();
-    size_t size = drawn.size() * sizeof(float);
-    if (weight.kind == FirstWeight::Stored) {
-      bytes = weight.bytes.data();
-      size = weight.bytes.size();
-    }
-    if (int code = program.writeState(weight.name, weight.dims, bytes, size))
+    std::vector<uint8_t> bytes = firstBytes(weight, static_cast<uint64_t>(options.seed));
+    if (int code = program.writeState(weight.name, weight.dims, bytes.data(), bytes.size()))
       return code;
   }
   return program.seed(options.seed);
@@ -168,6 +161,22 @@ int Training::runEpoch(EpochReport &report) {
                                    "; a smaller lr, or clipping of gradients, may help. Nothing is "
                                    "saved of this epoch");
   }
+  return kOk;
+}
+
+/// Says how many steps of the epoch overflowed.
+int Training::reportSkipped() {
+  if (!options.training.scalesLoss)
+    return kOk;
+  HostTensor value;
+  if (int code = program.readState(kSkippedSteps, value))
+    return code;
+  auto all = static_cast<int64_t>(value.at(0));
+  if (all > skipped && !options.quiet)
+    complain("remark: " + std::to_string(all - skipped) + " steps of epoch " +
+             std::to_string(place.epoch) +
+             " overflowed in 16 bits and changed nothing; the scale of the loss was halved");
+  skipped = all;
   return kOk;
 }
 
@@ -229,6 +238,8 @@ int Training::run() {
   while (place.epoch <= options.epochs && !isAskedToStop()) {
     EpochReport report(log, place.epoch, data.numBatches());
     if (int code = runEpoch(report))
+      return code;
+    if (int code = reportSkipped())
       return code;
     if (int code = validate(report))
       return code;

@@ -27,7 +27,6 @@ IGNORED = {
     "quantization_config",
     "lora_rank",
     "lora_alpha",
-    "momentum",
     "renorm_momentum",
     "zero_output_for_mask",
 }
@@ -48,6 +47,7 @@ WITHOUT_EFFECT = {
     "center": True,
     "scale": True,
     "padding": "valid",
+    "momentum": 0.99,
 }
 OLD_NAMES = {("LeakyReLU", "alpha"): "negative_slope"}  # of Keras 2
 DTYPES = {
@@ -174,6 +174,11 @@ def input_text(layer, layout, symbols):
     return f"{layer.name}: {DTYPES[dtype]}[{','.join(dims)}]" + (
         f" layout {order}" if needs_layout else ""
     )
+
+
+def outputs_of(config):
+    """The names of the model's outputs."""
+    return entries_of(graph_of(config))[1]
 
 
 def text_of(config, weights=None):

@@ -70,10 +70,10 @@ std::vector<LayerKind> activationLayers() {
        .passes = {{"dim", "-3"}},
        .ranks = {3, 4}},
       inPlace("Dropout", "dropout", kDropout),
-      inPlace("Dropout1d", "dropout", kDropout),
-      inPlace("Dropout2d", "dropout", kDropout),
-      inPlace("Dropout3d", "dropout", kDropout),
-      inPlace("AlphaDropout", "dropout", kDropout),
+      inPlace("Dropout1d", "dropout1d", kDropout),
+      inPlace("Dropout2d", "dropout2d", kDropout),
+      inPlace("Dropout3d", "dropout3d", kDropout),
+      inPlace("AlphaDropout", "alpha_dropout", kDropout),
   };
 }
 

@@ -48,6 +48,12 @@ private:
 
 } // namespace
 
+/// Elements that training drops with the layer's probability.
+static Item dropped(LayerCall &call, const Item &x) {
+  Item p = call.arguments.get("dropout");
+  return p.as<double>() == 0 ? x : call.function("dropout", x, Named{"p", p});
+}
+
 Item Attention::permute(const Item &x, ArrayRef<int64_t> order) {
   Item::List dims;
   for (int64_t dim : order)
@@ -108,7 +114,8 @@ std::pair<Item, Item> Attention::run(const Item &query, const Item &key, const I
   Item turned = call.function("transpose", {k, number(-2), number(-1)});
   Item scale{1.0 / std::sqrt(static_cast<double>(features / heads)), call.loc};
   Item scores = call.function("matmul", {call.function("mul", {q, scale}), turned});
-  Item weights = call.function("softmax", masked(scores, masks), Named{"dim", number(-1)});
+  Item weights =
+      dropped(call, call.function("softmax", masked(scores, masks), Named{"dim", number(-1)}));
   Item mixed = call.function("matmul", {weights, v}); // [N, heads, L, E / heads]
   if (!mixed.isTensor())
     return {mixed, weights};
@@ -197,7 +204,7 @@ Item TransformerLayer::norm(const Item &x, const std::string &name) {
 
 Item TransformerLayer::added(const Item &x, const std::string &name, Part part) {
   bool isBefore = call.arguments.flag("norm_first");
-  Item sum = call.function("add", {x, part(isBefore ? norm(x, name) : x)});
+  Item sum = call.function("add", {x, dropped(call, part(isBefore ? norm(x, name) : x))});
   return isBefore ? sum : norm(sum, name);
 }
 
@@ -213,7 +220,7 @@ Item TransformerLayer::attend(StringRef prefix, const Item &x, const Item *memor
 
 Item TransformerLayer::feed(const Item &x) {
   std::string activation = call.arguments.get("activation").as<std::string>();
-  return linear(call.function(activation, linear(x, "linear1"), {}), "linear2");
+  return linear(dropped(call, call.function(activation, linear(x, "linear1"), {})), "linear2");
 }
 
 static Item encoderLayer(LayerCall &call) {

@@ -16,8 +16,8 @@ std::vector<LayerKind> embeddingLayers() {
            [](const LayerArguments &a, LayerWeights &weights) {
              weights.add("weight", {a.size("num_embeddings"), a.size("embedding_dim")});
            },
-       // They steer training; max_norm would change the table, and must be None.
-       .ignored = {"padding_idx", "norm_type", "scale_grad_by_freq", "sparse"}},
+       // max_norm would change the table, and must be None; scale_grad_by_freq changes training.
+       .ignored = {"norm_type", "sparse"}},
       {.name = "EmbeddingBag",
        .function = "embedding_bag",
        .schema = "(int num_embeddings, int embedding_dim, float? max_norm=None, float "

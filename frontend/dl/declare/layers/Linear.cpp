@@ -39,7 +39,9 @@ static Item bilinear(LayerCall &call) {
 
 std::vector<LayerKind> linearLayers() {
   return {
-      {.name = "Identity", .function = "dropout"},
+      {.name = "Identity",
+       .function = "dropout",
+       .build = [](LayerCall &call) { return call.first(); }},
       {.name = "Bilinear",
        .function = "linear",
        .schema = "(int in1_features, int in2_features, int out_features, bool bias=True)",

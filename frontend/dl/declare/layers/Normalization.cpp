@@ -48,8 +48,10 @@ template <unsigned rank> static Item instanceNormCall(LayerCall &call) {
   for (llvm::StringRef name : {"weight", "bias", "running_mean", "running_var"})
     if (Item weight = call.weight(name); !weight.is<Item::None>())
       named.push_back({name, weight});
-  if (call.arguments.flag("track_running_stats"))
+  if (call.arguments.flag("track_running_stats")) { // in training it takes those of the input
     named.push_back({"use_input_stats", {false, call.loc}});
+    named.push_back({"momentum", {-1.0, call.loc}});
+  }
   Item y = call.function("instance_norm", x, named);
   return isBatchOfOne && y.isTensor() ? call.reshape(y, dims) : y;
 }
@@ -59,8 +61,9 @@ static LayerKind batchNorm(llvm::StringRef name, std::vector<int64_t> ranks) {
           .function = "batch_norm",
           .schema = kBatchNormSchema,
           .weights = batchNormWeights,
-          .ignored = {"momentum"},
           .trainingState = {"num_batches_tracked"},
+          // None: an average over all batches, for which dlc keeps no count.
+          .passes = {{"momentum", "momentum", "-1.0"}},
           .ranks = std::move(ranks)};
 }
 

@@ -55,11 +55,14 @@ static void weightsOfGates(const LayerArguments &a, LayerWeights &weights) {
 
 static Item recurrent(LayerCall &call, llvm::StringRef function) {
   Item::List none;
+  Item x = call.first();
+  if (auto p = call.arguments.get("dropout"); p.as<double>() != 0)
+    x = call.function("dropout", x, {{"p", p}, {"function", {std::string("lstm"), call.loc}}});
   Item hx = call.input("hx");
   if (function == "lstm" && hx.is<Item::None>())
     hx = {none, call.loc};
   return call.function(function, {},
-                       {{"x", call.first()},
+                       {{"x", x},
                         {"hx", hx},
                         {"params", {call.weights("params"), call.loc}},
                         {"lengths", call.input("lengths")},

@@ -17,10 +17,30 @@ def sgd(p, g, buffer, step):
     return p - 0.05 * (g + 0.9 * buffer), buffer
 
 
-def moments(g, mean, square, step):
+def moments(g, mean, square, step, eps=1e-6, keras_eps=0.0):
     mean, square = 0.8 * mean + 0.2 * g, 0.95 * square + 0.05 * g * g
-    root = (square / (1 - 0.95**step)).sqrt() + 1e-6
+    root = (square.sqrt() + keras_eps) / (1 - 0.95**step) ** 0.5 + eps
     return 0.01 / (1 - 0.8**step) * mean / root, mean, square
+
+
+def keras_adam(p, g, mean, square, step):
+    change, mean, square = moments(g, mean, square, step, 0.0, 0.05)
+    return p - change, mean, square
+
+
+def keras_adamw(p, g, mean, square, step):
+    change, mean, square = moments(g, mean, square, step, 0.0, 0.05)
+    return p * (1 - 0.01 * 0.1) - change, mean, square
+
+
+def keras_rmsprop(p, g, square):
+    square = 0.9 * square + 0.1 * g * g
+    return p - 0.01 * g / (square + 0.05).sqrt(), square
+
+
+def keras_adagrad(p, g, total, step):
+    total = torch.where(step == 1, 0.3, total) + g * g
+    return p - 0.05 * g / (total + 0.05).sqrt(), total
 
 
 def adam(p, g, mean, square, step):
@@ -58,7 +78,25 @@ def lion(p, g, mean):
 
 
 ADAM = "lr=0.01, betas=[0.8, 0.95], eps=1e-6, weight_decay=0.1"
+KERAS = "eps=0.05, keras_eps=true"
+KERAS_ADAM = f"lr=0.01, betas=[0.8, 0.95], {KERAS}"
 for name, arguments, function, tensors, kinds in (
+    ("adam", f"x4, {KERAS_ADAM}", keras_adam, 4, {3: ("f32", UNIT), 4: STEP}),
+    (
+        "adamw",
+        f"x4, {KERAS_ADAM}, weight_decay=0.1",
+        keras_adamw,
+        4,
+        {3: ("f32", UNIT), 4: STEP},
+    ),
+    ("rmsprop", f"lr=0.01, alpha=0.9, {KERAS}", keras_rmsprop, 3, {2: ("f32", UNIT)}),
+    (
+        "adagrad",
+        f"x3, lr=0.05, initial_accumulator_value=0.3, {KERAS}",
+        keras_adagrad,
+        3,
+        {2: ("f32", UNIT), 3: STEP},
+    ),
     (
         "sgd",
         "x3, lr=0.05, momentum=0.9, dampening=0.3, weight_decay=0.1, nesterov=true",
@@ -96,7 +134,7 @@ for name, arguments, function, tensors, kinds in (
             result=("N", 5),
             dtypes=("f32",),
             kinds=kinds,
-            note=f"result {number}",
+            note=f"result {number}" + (" as of Keras" if KERAS in arguments else ""),
         )
 pair(
     "sgd",

@@ -53,6 +53,13 @@ for name, call in (("randn", "randn([N, 3], generator=x0)"), ("randn_like",
     drawn(name, call, lambda g, shape, x: philox.normal(g, shape), bound=near(16))
 drawn("randn_like", "randn_like(x1, generator=x0)", lambda g, shape, x: philox.normal(g, shape),
       ("f64", "f16", "bf16"), near(16))
+for name, expected in (
+    ("gaussian_dropout", lambda x, n: x * (1 + n * (0.3 / 0.7)**0.5)),
+    ("gaussian_noise", lambda x, n: x + 0.3 * n),
+):
+    drawn(name, f"{name}(x1, 0.3, training=true, generator=x0)",
+          lambda g, shape, x, e=expected: e(x.double().numpy(), philox.normal(g, shape)),
+          bound=near(16))
 for low, high in ((0, 2), (-5, 100), (0, 2**32)):
     whole(
         "randint", f"randint({low}, {high}, [N, 3], generator=x0)",

@@ -275,9 +275,61 @@ expect(
     (run.returncode, run.stderr),
     (
         3,
-        "error: the step has a dl.lstm_steps, which the language cannot write; 'dlc train' runs it\n",
+        "error: the step has a dl.lstm_steps, which the language cannot write; 'dlc train' runs it, "
+        "and -o FILE.mlir writes it\n",
     ),
 )
+run = dlc("grad", "steps.dl", "--loss", LOSS, "-o", "steps.mlir", "--first-states", "steps.st")
+expect("a step as IR", (run.returncode, run.stderr), (0, ""))
+run = dlc("compile", "steps.mlir", "--compile-from=import", "-q", "-o", "steps.bin")
+expect("and its package", (run.returncode, run.stderr), (0, ""))
+
+
+def states_of(*more, output="states.mlir", model="m.dl"):
+    """What the states of a step begin with, by name."""
+    run = dlc(
+        "grad",
+        model,
+        "--loss",
+        LOSS,
+        "-o",
+        output,
+        "--first-states",
+        "first.safetensors",
+        "--force",
+        *more,
+    )
+    if run.returncode:
+        return run.stderr
+    return safetensors.load("first.safetensors")[0]
+
+
+write(
+    "norm.dl",
+    TEXT.replace("dropout: Dropout(0.25)", "n: BatchNorm1d(8)")
+    .replace("dropout(", "n(")
+    .replace("n(relu(a(x)))", "relu(n(a(x)))"),
+)
+names = [f"{layer}.{kind}" for layer in "ab" for kind in ("weight", "bias")]
+averages = ["n.running_mean", "n.running_var"]
+norms = ["n.weight", "n.bias"]
+expect("first states", sorted(states_of()), sorted(names))
+first, second = states_of("--seed", "1"), states_of("--seed", "2")
+expect("of another seed", np.array_equal(first["a.weight"], second["a.weight"]), False)
+expect("of a norm", sorted(states_of(model="norm.dl")), sorted([*names, *norms, *averages]))
+expect(
+    "of a norm that stays",
+    sorted(states_of("--norms", "stored", model="norm.dl")),
+    sorted([*names, *norms]),
+)
+expect(
+    "of an evaluation",
+    sorted(states_of("--part", "evaluation", model="norm.dl")),
+    sorted([*names, *norms, *averages]),
+)
+states_of("--part", "evaluation", model="norm.dl", output="evaluation.dl")
+text = read("evaluation.dl").decode()
+expect("an evaluation", ("batch_norm(" in text, " - 0.001 *" in text), (True, False))
 
 
 # What is refused: a whole message each.
@@ -299,8 +351,8 @@ refuses("no bracket", 2, "--optimizer 'Adam(lr=1' lacks its ')'", "--optimizer",
 refuses(
     "an argument of it",
     2,
-    "--optimizer:20:63: error: 'adam' has no argument 'rate'; it takes "
-    "param, grad, exp_avg, exp_avg_sq, step, lr, betas, eps, weight_decay",
+    "--optimizer:21:78: error: 'adam' has no argument 'rate'; it takes "
+    "param, grad, exp_avg, exp_avg_sq, step, lr, betas, eps, weight_decay, keras_eps",
     "--optimizer",
     "Adam(rate=1)",
 )
@@ -368,6 +420,92 @@ refuses(
     data="four.npz",
     loss="y",
 )
+# Layers that training makes something else of, and dlc does not.
+for what, layer, said in (
+    (
+        "dropout between layers",
+        "LSTM(8, 8, num_layers=2, dropout=0.2)",
+        "in training it drops elements between its layers, which dlc does not do; expected a layer without",
+    ),
+    (
+        "random slopes",
+        "RReLU()",
+        "in training it draws its slopes, which dlc does not do; expected a layer without",
+    ),
+    (
+        "an average of all batches",
+        "BatchNorm1d(8, momentum=None)",
+        "in training it keeps its statistics in a way that dlc does not have; expected a batch norm with a number as momentum, or --norms stored",
+    ),
+):
+    call = "dropout(relu(a(x))[None])[0][0]" if "LSTM" in layer else "dropout(relu(a(x)))"
+    write("other.dl", TEXT.replace("Dropout(0.25)", layer).replace("dropout(relu(a(x)))", call))
+    run = train(model="other.dl")
+    expect(
+        what,
+        (run.returncode, run.stderr.splitlines()[0].split(": ", 1)[-1]),
+        (3, "error: " + said),
+    )
+
+# A dropout drops what its layer says.
+for layer, drops in (("Identity()", False), ("Dropout2d(0.5)", True), ("AlphaDropout(0.5)", True)):
+    write(
+        "drops.dl",
+        TEXT.replace("Dropout(0.25)", layer).replace(
+            "dropout(relu(a(x)))", "dropout(relu(a(x))[:, :, None, None])[:, :, 0, 0]"
+        ),
+    )
+    run = dlc("grad", "drops.dl", "--loss", LOSS, "-o", "drops.step.dl", "--force")
+    text = read("drops.step.dl").decode()
+    expect(layer, (run.returncode, "random_bits" in text), (0, drops))
+    if layer.startswith("Dropout2d"):
+        expect("whole channels", "random_bits(generator, [N, 8, 1, 1])" in text, True)
+
+run = dlc("grad", "m.dl", "--loss", LOSS, "--part", "update", "--scale-loss", "-o", "u.mlir")
+expect(
+    "half a step of a scaled loss",
+    (run.returncode, run.stderr),
+    (2, "error: --scale-loss needs a whole step; expected none with --part update\n"),
+)
+save("far.npz", {"x": x, "labels": labels.astype(np.float32)[:, None] * np.ones(3) * 3e4})
+run = train(
+    *("--precision", "f16", "--batch", "60", "--epochs", "2"),
+    loss="mse_loss(y, labels)",
+    data="far.npz",
+)
+expect(
+    "steps that overflow",
+    (run.returncode, run.stderr.splitlines()[:1]),
+    (
+        0,
+        [
+            "remark: 1 steps of epoch 1 overflowed in 16 bits and changed nothing; the scale of "
+            "the loss was halved"
+        ],
+    ),
+)
+for part in ("gradients", "update"):
+    run = dlc("grad", "m.dl", "--loss", LOSS, "--part", part, "-o", part + ".dl", "--force")
+    text = read(part + ".dl").decode()
+    expect(
+        f"the {part} of a step",
+        (run.returncode, "a_weight_grad" in text, "state" in text),
+        (0, True, part == "gradients"),  # of the dropout
+    )
+
+# Images change in training alone.
+write(
+    "images.dl",
+    "dl 1\ndim N\nmodel I {\n  a: Linear(64, 3)\n  forward(x: f32[N,1,8,8]) -> (y: f32[N,3]) {\n"
+    "    x = random_horizontal_flip(random_crop(x, 2))\n    y = a(flatten(x, 1))\n  }\n}\n",
+)
+for part, draws in (("step", True), ("evaluation", False)):
+    run = dlc(
+        "grad", "images.dl", "--loss", LOSS, "--part", part, "-o", "images.step.dl", "--force"
+    )
+    text = read("images.step.dl").decode()
+    expect(f"images in a {part}", (run.returncode, "random_bits" in text), (0, draws))
+
 refuses(
     "sizes that the data decide",
     2,

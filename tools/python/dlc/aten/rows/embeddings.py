@@ -6,7 +6,9 @@ from ..table import row
 
 @row("embedding")
 def _embedding(call):
-    return f"embedding({call('indices')}, {call('weight')})"
+    padding = call.get("padding_idx", -1)
+    more = f", padding_idx={padding}" if padding >= 0 else ""
+    return f"embedding({call('indices')}, {call('weight')}{more})"
 
 
 @row("embedding_renorm")

@@ -147,7 +147,7 @@ def _rrelu(call):
 @draw("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "native_dropout")
 def _dropout(call):
     text, p = call("input"), float(call["p"])
-    if call["train"] is False or p == 0:
+    if p == 0 or call["train"] is False and call.name == "native_dropout":
         return [text, None] if call.name == "native_dropout" else text
     if call.name == "native_dropout":
         kept = call.emit(f"rand({call.sizes(call.shape(call['input']))}) >= {p!r}")
@@ -156,4 +156,5 @@ def _dropout(call):
         return [f"where({kept}, {text} * {scale!r}, {zero})", kept]
     # A feature is what lies at one place of the first two dims.
     name = {"feature_dropout": "dropout2d"}.get(call.name, call.name)
-    return f"{name}({text}, {p!r}, true)"
+    mode = "" if call["train"] is False else ", true"
+    return f"{name}({text}, {p!r}{mode})"

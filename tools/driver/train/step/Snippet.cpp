@@ -1,7 +1,7 @@
 //===- Snippet.cpp - Parts of a training step that are written in the language ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/train/Snippet.h"
+#include "tools/driver/train/step/Snippet.h"
 
 #include "frontend/dl/write/WriteDl.h"
 #include "ir/dl/DLOps.h"
@@ -11,9 +11,17 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <charconv>
+
 using namespace mlir;
 
 namespace dlc {
+
+std::string numberText(double number) {
+  char digits[32];
+  char *end = std::to_chars(digits, std::end(digits), number, std::chars_format::scientific).ptr;
+  return {digits, end};
+}
 
 bool isIdentifier(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&

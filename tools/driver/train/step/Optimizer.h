@@ -1,7 +1,7 @@
 //===- Optimizer.h - How weights follow from their gradients ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TRAIN_OPTIMIZER_H
-#define DLC_TOOLS_DRIVER_TRAIN_OPTIMIZER_H
+#ifndef DLC_TOOLS_DRIVER_TRAIN_STEP_OPTIMIZER_H
+#define DLC_TOOLS_DRIVER_TRAIN_STEP_OPTIMIZER_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -34,4 +34,4 @@ private:
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TRAIN_OPTIMIZER_H
+#endif // DLC_TOOLS_DRIVER_TRAIN_STEP_OPTIMIZER_H

@@ -1,7 +1,7 @@
 //===- FirstWeights.cpp - Weights before the first step -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/train/FirstWeights.h"
+#include "tools/driver/train/step/FirstWeights.h"
 
 #include "ir/dl/DLOps.h"
 
@@ -9,6 +9,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <random>
 
@@ -33,30 +34,43 @@ static std::pair<FirstWeight::Kind, double> ruleOf(OpOperand &use) {
     return {FirstWeight::Uniform, 1 / std::sqrt(fanIn(weight))};
   };
   auto scaleThenShift = [&](unsigned weight) -> Rule {
-    return {use.getOperandNumber() == weight ? FirstWeight::Ones : FirstWeight::Zeros, 0};
+    return {FirstWeight::Constant, use.getOperandNumber() == weight ? 1 : 0};
   };
   return llvm::TypeSwitch<Operation *, Rule>(use.getOwner())
       .Case<dl::LinearOp, dl::Conv1dOp, dl::Conv2dOp, dl::Conv3dOp, dl::ConvTranspose1dOp,
             dl::ConvTranspose2dOp, dl::ConvTranspose3dOp>(
           [&](Operation *layer) { return byFan(layer->getOperand(1)); })
-      .Case([&](dl::EmbeddingOp) -> Rule { return {FirstWeight::Normal, 1}; })
+      .Case<dl::EmbeddingOp, dl::EmbeddingBagOp>(
+          [&](Operation *) -> Rule { return {FirstWeight::Normal, 1}; })
       .Case<dl::LayerNormOp, dl::GroupNormOp, dl::InstanceNormOp, dl::RmsNormOp>(
           [&](Operation *) { return scaleThenShift(1); })
       .Case([&](dl::BatchNormOp) -> Rule {
         unsigned operand = use.getOperandNumber(); // x, mean, variance, weight, bias
-        return {operand == 2 || operand == 3 ? FirstWeight::Ones : FirstWeight::Zeros, 0};
+        return {FirstWeight::Constant, operand == 2 || operand == 3 ? 1 : 0};
       })
       .Case<dl::LstmOp, dl::GruOp, dl::RnnTanhOp, dl::RnnReluOp>([&](Operation *layer) -> Rule {
         int64_t gates = isa<dl::LstmOp>(layer) ? 4 : isa<dl::GruOp>(layer) ? 3 : 1;
         int64_t rows = cast<RankedTensorType>(use.get().getType()).getShape()[0];
         return {FirstWeight::Uniform, 1 / std::sqrt(static_cast<double>(rows / gates))};
       })
-      .Case([&](dl::PreluOp) -> Rule { return {FirstWeight::Uniform, 0.25}; })
+      .Case([&](dl::PreluOp) -> Rule { return {FirstWeight::Constant, 0.25}; })
       .Case<dl::MatmulOp, dl::PermuteOp, dl::TransposeOp>([&](Operation *) -> Rule {
         ArrayRef<int64_t> dims = cast<RankedTensorType>(use.get().getType()).getShape();
         return {FirstWeight::Uniform, 1 / std::sqrt(static_cast<double>(dims.back()))};
       })
       .Default([](Operation *) -> Rule { return {FirstWeight::Normal, 0.02}; });
+}
+
+/// The row of a table that PyTorch's layer begins with zeros, and does not train; -1: none.
+static int64_t paddingRow(OpOperand &use) {
+  std::optional<int64_t> row;
+  if (auto embedding = dyn_cast<dl::EmbeddingOp>(use.getOwner()))
+    row = embedding.getPaddingIdx();
+  else if (auto bag = dyn_cast<dl::EmbeddingBagOp>(use.getOwner()))
+    row = bag.getPaddingIdx();
+  if (row && *row < 0)
+    *row += cast<RankedTensorType>(use.get().getType()).getShape()[0];
+  return row.value_or(-1);
 }
 
 FirstWeight firstWeightOf(Value weight) {
@@ -67,17 +81,19 @@ FirstWeight firstWeightOf(Value weight) {
   first.dims.assign(dims.begin(), dims.end());
   if (op.getFile())
     first.kind = FirstWeight::Stored;
-  else if (!weight.use_empty())
+  else if (!weight.use_empty()) {
     std::tie(first.kind, first.scale) = ruleOf(*weight.use_begin());
+    first.zeroRow = paddingRow(*weight.use_begin());
+  }
   return first;
 }
 
-std::vector<float> drawWeight(const FirstWeight &weight, uint64_t seed) {
+static std::vector<float> drawWeight(const FirstWeight &weight, uint64_t seed) {
   size_t count = 1;
   for (int64_t size : weight.dims)
     count *= static_cast<size_t>(size);
-  if (weight.kind == FirstWeight::Zeros || weight.kind == FirstWeight::Ones)
-    return std::vector<float>(count, weight.kind == FirstWeight::Ones ? 1.0F : 0.0F);
+  if (weight.kind == FirstWeight::Constant)
+    return std::vector<float>(count, static_cast<float>(weight.scale));
   // The same on every machine: the standard fixes the numbers of this engine, and not those of
   // distributions.
   std::mt19937_64 engine(seed ^ llvm::xxh3_64bits(weight.name));
@@ -91,7 +107,20 @@ std::vector<float> drawWeight(const FirstWeight &weight, uint64_t seed) {
       number = static_cast<float>(std::sqrt(-2 * std::log(first)) *
                                   std::cos(2 * std::numbers::pi * uniform()) * weight.scale);
   }
+  if (weight.zeroRow >= 0) {
+    size_t row = count / static_cast<size_t>(weight.dims[0]);
+    std::fill_n(numbers.begin() + weight.zeroRow * static_cast<int64_t>(row), row, 0.0F);
+  }
   return numbers;
+}
+
+std::vector<uint8_t> firstBytes(const FirstWeight &weight, uint64_t seed) {
+  if (weight.kind == FirstWeight::Stored)
+    return weight.bytes;
+  std::vector<float> drawn = drawWeight(weight, seed);
+  std::vector<uint8_t> bytes(drawn.size() * sizeof(float));
+  std::memcpy(bytes.data(), drawn.data(), bytes.size());
+  return bytes;
 }
 
 } // namespace dlc

@@ -1,10 +1,11 @@
 //===- Loss.cpp - What a training makes small ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/train/Loss.h"
+#include "tools/driver/train/step/Loss.h"
 
 #include "frontend/Spelling.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/ModuleSymbols.h"
 #include "tools/driver/base/Output.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -115,6 +116,12 @@ static llvm::MapVector<StringRef, Value> valuesOf(func::FuncOp model) {
   return values;
 }
 
+static bool isDimOrDtype(StringRef name, ModuleOp module) {
+  return dl::dtypeNamed(name, module.getContext()) ||
+         llvm::any_of(dl::symbolsOf(module),
+                      [&](dl::SymbolAttr symbol) { return symbol.getName() == name; });
+}
+
 int makeLoss(const TrainingOptions &text, func::FuncOp model, Snippet &snippet, LossInputs &used) {
   llvm::MapVector<StringRef, Value> values = valuesOf(model);
   for (auto [name, value] : values) {
@@ -132,9 +139,11 @@ int makeLoss(const TrainingOptions &text, func::FuncOp model, Snippet &snippet, 
   std::vector<std::string> expressions{text.loss};
   expressions.insert(expressions.end(), text.metrics.begin(), text.metrics.end());
   llvm::StringSet<> known;
+  auto module = model->getParentOfType<ModuleOp>();
   for (const std::string &expression : expressions)
     for (const Use &use : valuesIn(expression)) {
-      if (values.contains(use.name) || !known.insert(use.name).second)
+      if (values.contains(use.name) || isDimOrDtype(use.name, module) ||
+          !known.insert(use.name).second)
         continue;
       auto first = values.find(use.first);
       if (!given.contains(use.name) && first == values.end()) {

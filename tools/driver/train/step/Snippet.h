@@ -4,8 +4,8 @@
 // The user gives the loss, the metrics and the optimizer as calls of the language. Each becomes the
 // text of a small model, which is imported, and whose ops are copied into the step.
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TOOLS_DRIVER_TRAIN_SNIPPET_H
-#define DLC_TOOLS_DRIVER_TRAIN_SNIPPET_H
+#ifndef DLC_TOOLS_DRIVER_TRAIN_STEP_SNIPPET_H
+#define DLC_TOOLS_DRIVER_TRAIN_STEP_SNIPPET_H
 
 #include "tools/driver/source/Import.h"
 
@@ -32,6 +32,8 @@ public:
   /// Builds its ops at the builder's place, with `values` in the place of the inputs and then the
   /// states. Returns the outputs, then the next values of the states.
   llvm::SmallVector<mlir::Value> build(mlir::OpBuilder &builder, mlir::ValueRange values);
+  /// The module of the model. The snippet cannot be used any more.
+  mlir::OwningOpRef<mlir::ModuleOp> take() { return std::move(module); }
   /// The types of the inputs and then the states.
   mlir::TypeRange types() { return function().getArgumentTypes(); }
 
@@ -47,9 +49,12 @@ private:
 /// Returns the symbols that snippets do not have: those that the data decide, and all behind them.
 llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
 
+/// A number as the language has it, exactly.
+std::string numberText(double number);
+
 /// Whether the language can call a value so.
 bool isIdentifier(llvm::StringRef name);
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TRAIN_SNIPPET_H
+#endif // DLC_TOOLS_DRIVER_TRAIN_STEP_SNIPPET_H

@@ -1,20 +1,18 @@
-//===- TrainingStep.cpp - A model becomes one step of its training ------------------*- C++ -*-===//
+//===- StepBuilder.cpp - From a model to its loss, gradients and update -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/train/TrainingStep.h"
+#include "tools/driver/train/step/StepBuilder.h"
 
 #include "frontend/Spelling.h"
-#include "frontend/dl/library/Library.h"
 #include "ir/dl/gradient/Differentiate.h"
 #include "passes/precision/LayerPatterns.h"
 #include "tools/driver/base/Output.h"
-#include "tools/driver/train/Loss.h"
-#include "tools/driver/train/Optimizer.h"
+#include "tools/driver/train/step/Loss.h"
+#include "tools/driver/train/step/Update.h"
 #include "tools/driver/weights/WeightReader.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -22,50 +20,8 @@ namespace dlc {
 
 using frontend::quote;
 
-namespace {
-class StepBuilder {
-public:
-  StepBuilder(ImportedModel &model, const TrainingOptions &options, TrainingStep &step)
-      : model(model), options(options), step(step),
-        function(*model.module->getOps<func::FuncOp>().begin()),
-        end(function.front().getTerminator()) {}
-  int build();
-  int buildEvaluation();
-
-private:
-  void shareWeights();
-  int chooseWeights();
-  bool isTrained(Value weight) const { return llvm::is_contained(trained, weight); }
-  void useBatchStatistics();
-  int dropElements();
-  int addLoss();
-  int differentiate();
-  void useStates(ArrayRef<Value> states, ArrayRef<std::string> names);
-  void addClipping(Snippet &snippet) const;
-  int addUpdate();
-  int finish();
-  int eraseUnused();
-  int dropSymbolsOfData();
-  void noteFirst(dl::WeightOp weight);
-  /// A state of the step.
-  Value addState(StringRef name, Type type);
-  void setNext(Value state, Value next) { nexts.push_back({state, next}); }
-
-  ImportedModel &model;
-  const TrainingOptions &options;
-  TrainingStep &step;
-  func::FuncOp function;
-  Operation *end;
-  SmallVector<Value> trained;   // dl.weight ops
-  SmallVector<Value> gradients; // of them
-  SmallVector<Value> outputs;   // the loss, then the metrics
-  SmallVector<std::string> outputNames;
-  SmallVector<std::pair<Value, Value>> nexts; // states with their next values
-  bool canRead = true;                        // the bytes of all stored weights
-};
-} // namespace
-
 /// Notes how the weight begins.
+
 void StepBuilder::noteFirst(dl::WeightOp weight) {
   step.weights.push_back(firstWeightOf(weight.getResult()));
   if (step.weights.back().kind != FirstWeight::Stored)
@@ -77,6 +33,7 @@ void StepBuilder::noteFirst(dl::WeightOp weight) {
 }
 
 /// Keeps one dl.weight op for each weight.
+
 void StepBuilder::shareWeights() {
   llvm::StringMap<dl::WeightOp> first;
   for (auto op : llvm::make_early_inc_range(function.getOps<dl::WeightOp>())) {
@@ -91,6 +48,7 @@ void StepBuilder::shareWeights() {
 }
 
 /// Whether the weight is a mean or variance that a norm has kept.
+
 static bool isStatistic(dl::WeightOp weight) {
   return llvm::any_of(weight->getUses(), [](OpOperand &use) {
     return isa<dl::BatchNormOp>(use.getOwner()) &&
@@ -98,14 +56,18 @@ static bool isStatistic(dl::WeightOp weight) {
   });
 }
 
-int StepBuilder::chooseWeights() {
+/// Chooses the weights that are trained; with the means and variances that norms have kept, if
+
+/// `withStatistics`.
+
+int StepBuilder::chooseWeights(bool withStatistics) {
   auto patterns = LayerPatterns::create(options.trained);
   if (!patterns)
     return fail(kUsage, "--train " + llvm::toString(patterns.takeError()));
   SmallVector<std::string> names;
   SmallVector<dl::WeightOp> weights;
   for (auto weight : function.getOps<dl::WeightOp>())
-    if (weight.getType().getElementType().isF32() && !isStatistic(weight))
+    if (weight.getType().getElementType().isF32() && (withStatistics || !isStatistic(weight)))
       weights.insert(weights.begin(), weight);
   for (dl::WeightOp weight : weights) {
     names.push_back(weight.getName().str());
@@ -124,74 +86,16 @@ int StepBuilder::chooseWeights() {
 }
 
 /// How many elements there are, as a tensor without dims.
-static dl::Term sizeOf(dl::Builder &b, const dl::Dims &dims) {
-  AffineExpr count = dl::normalize(dl::product(dims, b.getContext()));
-  return {b.make<dl::ScalarTensorOp>(dl::dimsMap({count}, b.getContext()),
-                                     TypeAttr::get(b.getF32Type())),
-          b};
-}
 
-/// Norms whose weights are trained take the mean and variance of the batch, and keep a moving
-/// average of these, as torch.nn.BatchNorm2d does with momentum 0.1.
-void StepBuilder::useBatchStatistics() {
-  constexpr double kMomentum = 0.1;
-  for (auto norm : llvm::make_early_inc_range(function.getOps<dl::BatchNormOp>())) {
-    auto isWeight = [](Value value) { return value.getDefiningOp<dl::WeightOp>() != nullptr; };
-    bool isOwn = isWeight(norm.getRunningMean()) && isWeight(norm.getRunningVar());
-    bool learns = norm.getAffine().empty() ||
-                  llvm::any_of(norm.getAffine(), [&](Value weight) { return isTrained(weight); });
-    if (!isOwn || !learns)
-      continue;
-    dl::Builder b(norm);
-    dl::Term x(norm.getX(), b);
-    SmallVector<int64_t> axes;
-    dl::Dims over;
-    for (auto [axis, size] : llvm::enumerate(x.dims()))
-      if (axis != 1) {
-        axes.push_back(static_cast<int64_t>(axis));
-        over.push_back(size);
-      }
-    dl::Term mean = x.make<dl::MeanOp>(ArrayRef<int64_t>(axes), false, TypeAttr());
-    dl::Term variance = x.make<dl::VarOp>(ArrayRef<int64_t>(axes), false, IntegerAttr(), false);
-    auto average = [&](unsigned operand, const dl::Term &now, const dl::Term &kept) {
-      auto weight = norm->getOperand(operand).getDefiningOp<dl::WeightOp>();
-      noteFirst(weight);
-      dl::Term held(addState(weight.getName(), weight.getType()), b);
-      setNext(held.value(), (held + (kept - held) * kMomentum).value());
-      norm->setOperand(operand, now.value());
-    };
-    average(1, mean, mean);
-    // The variance that is kept is that of the distribution, and not that of the batch.
-    dl::Term count = sizeOf(b, over);
-    average(2, variance, variance * count / where(count <= 1.0, 1.0, count - 1.0));
-  }
-}
+/// The norm takes the mean and variance of the batch, and keeps a moving average of these, as
+
+/// torch.nn.BatchNorm2d does.
+
+/// Norms whose weights are trained use the statistics of the batch.
+
+/// What a layer does in training that dlc does not; empty: it does it.
 
 /// Makes each dropout draw from the state `generator`.
-int StepBuilder::dropElements() {
-  Value generator;
-  for (auto drop : llvm::make_early_inc_range(function.getOps<dl::DropoutOp>())) {
-    Snippet snippet(model, "dropout");
-    std::string type = dl::text(drop.getX());
-    snippet.inputs.push_back({"x", type});
-    snippet.outputs.push_back({"y", type});
-    snippet.statements.push_back(
-        "y = dropout(x, p=" + std::to_string(drop.getP().convertToDouble()) + ", training=true)");
-    if (int code = snippet.import())
-      return code;
-    if (!generator) {
-      generator = addState(frontend::kGenerator, snippet.types().back());
-      nexts.push_back({generator, generator});
-    }
-    OpBuilder builder(drop);
-    Value held = llvm::find_if(nexts, [&](auto &next) { return next.first == generator; })->second;
-    SmallVector<Value> made = snippet.build(builder, {drop.getX(), held});
-    llvm::find_if(nexts, [&](auto &next) { return next.first == generator; })->second = made[1];
-    drop.replaceAllUsesWith(made[0]);
-    drop.erase();
-  }
-  return kOk;
-}
 
 int StepBuilder::addLoss() {
   Snippet snippet(model, "--loss");
@@ -221,11 +125,20 @@ int StepBuilder::addLoss() {
   return kOk;
 }
 
+/// The loss times 2^16 and 2 to the power of a state.
+
+Value StepBuilder::scaled(dl::Builder &builder, Value loss) {
+  exponent = addState(kScaleExponent, RankedTensorType::get({}, builder.getF32Type()));
+  dl::Term power(builder.make<dl::Exp2Op>(exponent), builder);
+  return (dl::Term(loss, builder) * (power * 65536.0)).value();
+}
+
 int StepBuilder::differentiate() {
   llvm::DenseSet<Value> held(llvm::from_range, trained);
-  SmallVector<Operation *> ops = dl::opsBetween(held, {outputs.front()});
   dl::Builder builder(end);
-  if (auto unknown = dl::differentiate(builder, ops, outputs.front(), trained, gradients)) {
+  Value loss = options.scalesLoss ? scaled(builder, outputs.front()) : outputs.front();
+  SmallVector<Operation *> ops = dl::opsBetween(held, {loss});
+  if (auto unknown = dl::differentiate(builder, ops, loss, trained, gradients)) {
     unknown->op->emitError("has no derivative that dlc knows: it is ")
         << unknown->form << unknown->advice;
     return kUnsupported;
@@ -256,6 +169,7 @@ Value StepBuilder::addState(StringRef name, Type type) {
 }
 
 /// Replaces each trained weight by the state of its name.
+
 void StepBuilder::useStates(ArrayRef<Value> states, ArrayRef<std::string> names) {
   for (Value weight : trained) {
     noteFirst(weight.getDefiningOp<dl::WeightOp>());
@@ -266,60 +180,16 @@ void StepBuilder::useStates(ArrayRef<Value> states, ArrayRef<std::string> names)
   }
 }
 
-/// Lines that clip the gradients g0, g1, ... as torch.nn.utils.clip_grad_value_ and then
-/// clip_grad_norm_ do.
-void StepBuilder::addClipping(Snippet &snippet) const {
-  std::string squares;
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    std::string grad = "g" + std::to_string(i);
-    if (auto most = options.clipValue)
-      snippet.statements.push_back(llvm::formatv("{0} = clamp({0}, -{1}, {1})", grad, *most));
-    squares += (i ? " + sum(" : "sum(") + grad + " * " + grad + ")";
-  }
-  if (auto most = options.clipNorm) {
-    snippet.statements.push_back(
-        llvm::formatv("scale = minimum({0} / (sqrt({1}) + 1e-6), 1.0)", *most, squares));
-    for (size_t i = 0; i < gradients.size(); ++i)
-      snippet.statements.push_back(llvm::formatv("g{0} = g{0} * scale", i));
-  }
-}
-
 int StepBuilder::addUpdate() {
-  Optimizer optimizer;
-  if (int code = optimizer.parse(options.optimizer))
-    return code;
   Snippet snippet(model, "--optimizer");
-  snippet.outputs.push_back({"done", "f32[]"});
-  snippet.statements.push_back("done = full([], 0.0)");
   SmallVector<std::string> names; // of the states
-  if (optimizer.countsSteps()) {
-    snippet.states.push_back({"step", "i64[]"});
-    snippet.statements.push_back("step = step + 1");
-    names.push_back("optimizer.step");
-  }
-  addClipping(snippet);
-  for (auto [index, weight] : llvm::enumerate(trained)) {
-    std::string number = std::to_string(index), param = "p" + number, grad = "g" + number;
-    std::string type = dl::text(weight);
-    std::string name = weight.getDefiningOp<dl::WeightOp>().getName().str();
-    snippet.inputs.push_back({grad, type});
-    snippet.states.push_back({param, type});
-    names.push_back(name);
-    std::string results = param;
-    std::vector<std::string> held;
-    for (StringRef state : optimizer.statesOfWeight()) {
-      held.push_back("s" + number + "_" + std::to_string(held.size()));
-      snippet.states.push_back({held.back(), type});
-      names.push_back(name + "." + state.str());
-      results += ", " + held.back();
-    }
-    snippet.statements.push_back(results + " = " + optimizer.call(param, grad, held));
-  }
+  if (int code = makeUpdate(options, trained, snippet, names))
+    return code;
   if (int code = snippet.import())
     return code;
   SmallVector<Value> held;
   for (auto [name, type] : llvm::zip_equal(names, snippet.types().drop_front(trained.size())))
-    held.push_back(addState(name, type));
+    held.push_back(name == kScaleExponent ? exponent : addState(name, type));
   useStates(held, names);
   SmallVector<Value> values = gradients;
   values.append(held);
@@ -331,6 +201,7 @@ int StepBuilder::addUpdate() {
 }
 
 /// The outputs become the loss and the metrics; states have their next values.
+
 int StepBuilder::finish() {
   Builder builder(function.getContext());
   SmallVector<Value> results = outputs;
@@ -359,39 +230,12 @@ int StepBuilder::finish() {
   return eraseUnused();
 }
 
-int StepBuilder::build() {
-  shareWeights();
-  if (int code = chooseWeights())
-    return code;
-  if (int code = addLoss())
-    return code;
-  useBatchStatistics();
-  if (int code = dropElements())
-    return code;
-  if (int code = differentiate())
-    return code;
-  if (int code = addUpdate())
-    return code;
-  if (!canRead)
-    return kModelError; // reported
-  return finish();
-}
+/// Forward and backward.
 
-int StepBuilder::buildEvaluation() {
-  shareWeights();
-  if (int code = addLoss())
-    return code;
-  for (const FirstWeight &first : step.weights)
-    for (auto weight : function.getOps<dl::WeightOp>())
-      if (weight.getName() == first.name) {
-        Value state = addState(first.name, weight.getType());
-        weight.replaceAllUsesWith(state);
-        setNext(state, state);
-      }
-  return finish();
-}
+/// Makes each trained weight an input of its name, behind the others.
 
 /// Removes the symbols that the data decide. Fails if the step needs one of them.
+
 int StepBuilder::dropSymbolsOfData() {
   llvm::SmallBitVector ofData = symbolsOfData(*model.module);
   int first = ofData.find_first();
@@ -422,22 +266,6 @@ int StepBuilder::eraseUnused() {
   if (int code = dropSymbolsOfData())
     return code;
   return failed(verify(*model.module)) ? kModelError : kOk;
-}
-
-int importTrainedModel(const TrainedModel &trained, ImportedModel &model) {
-  ImportRequest request{trained.input, trained.weights, trained.fromScratch, false, trained.model};
-  request.shapes = trained.shapes;
-  request.mayLackWeights = true;
-  return importModel(request, model);
-}
-
-int makeTrainingStep(ImportedModel &model, const TrainingOptions &options, TrainingStep &step) {
-  return StepBuilder(model, options, step).build();
-}
-
-int makeEvaluation(ImportedModel &model, const TrainingOptions &options, const TrainingStep &step) {
-  TrainingStep same = step;
-  return StepBuilder(model, options, same).buildEvaluation();
 }
 
 } // namespace dlc

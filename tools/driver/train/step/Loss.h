@@ -1,9 +1,9 @@
 //===- Loss.h - What a training makes small -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_TOOLS_DRIVER_TRAIN_LOSS_H
-#define DLC_TOOLS_DRIVER_TRAIN_LOSS_H
+#ifndef DLC_TOOLS_DRIVER_TRAIN_STEP_LOSS_H
+#define DLC_TOOLS_DRIVER_TRAIN_STEP_LOSS_H
 
-#include "tools/driver/train/Snippet.h"
+#include "tools/driver/train/step/Snippet.h"
 
 #include <map>
 
@@ -25,4 +25,4 @@ int makeLoss(const TrainingOptions &text, mlir::func::FuncOp model, Snippet &sni
 
 } // namespace dlc
 
-#endif // DLC_TOOLS_DRIVER_TRAIN_LOSS_H
+#endif // DLC_TOOLS_DRIVER_TRAIN_STEP_LOSS_H

@@ -1,7 +1,7 @@
 //===- Optimizer.cpp - How weights follow from their gradients ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
-#include "tools/driver/train/Optimizer.h"
+#include "tools/driver/train/step/Optimizer.h"
 
 #include "frontend/Spelling.h"
 #include "tools/driver/base/Output.h"
