@@ -79,7 +79,8 @@ llvm::ArrayRef<OddRule> oddRules() {
                         countedRules(),       randomRules(),          gradientRules(),
                         firstFormRules(),     microsoftFusionRules(), microsoftAttentionRules(),
                         groupQueryRules(),    blockQuantizedRules(),  microsoftQuantizedRules(),
-                        microsoftNormRules(), microsoftOtherRules(),  expertRules()})
+                        microsoftNormRules(), microsoftOtherRules(),  expertRules(),
+                        optimizerRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

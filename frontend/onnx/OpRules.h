@@ -114,6 +114,7 @@ llvm::ArrayRef<OddRule> sampleRules();
 llvm::ArrayRef<OddRule> patchRules();
 llvm::ArrayRef<OddRule> randomRules();
 llvm::ArrayRef<OddRule> gradientRules();
+llvm::ArrayRef<OddRule> optimizerRules();
 llvm::ArrayRef<OddRule> firstFormRules();
 llvm::ArrayRef<OddRule> microsoftFusionRules();
 llvm::ArrayRef<OddRule> microsoftAttentionRules();

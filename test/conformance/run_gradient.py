@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ONNX's Gradient against PyTorch's autograd in f64, on the CPU: graphs of ONNX's operators, and
-what the op says of values that are independent, given anew, or differentiated twice. The rules
+what the op says of values that are independent, given anew, or differentiated twice. ONNX's Adagrad,
+Adam and Momentum by their formulas. The rules
 themselves are tested by test/numeric/run_gradients.py.
 
   run_gradient.py                      all of them
@@ -206,6 +207,60 @@ def graphs():
                                                      field(1, DOMAIN) + field(2, 1))], [("own", 1)])
 
 
+def adagrad(r, t, x, g, h, decay_factor=0.0, epsilon=1e-6, norm_coefficient=0.0):
+    g = norm_coefficient * x + g
+    h = h + g * g
+    return x - r / (1 + t * decay_factor) * g / (np.sqrt(h) + epsilon), h
+
+
+def adam(r, t, x, g, v, h, alpha=0.9, beta=0.999, epsilon=1e-6, norm_coefficient=0.0,
+         norm_coefficient_post=0.0):
+    g = norm_coefficient * x + g
+    v, h = alpha * v + (1 - alpha) * g, beta * h + (1 - beta) * g * g
+    r = r * np.sqrt(1 - beta**t) / (1 - alpha**t) if t > 0 else r
+    return (1 - norm_coefficient_post) * (x - r * v / (np.sqrt(h) + epsilon)), v, h
+
+
+def momentum(r, t, x, g, v, alpha, beta, mode, norm_coefficient):
+    g = norm_coefficient * x + g
+    v = alpha * v + (beta if t > 0 else 1) * g
+    return x - r * (v if mode == "standard" else g + alpha * v), v
+
+
+#: ONNX's formulas of training, and attributes.
+OPTIMIZERS = (
+    ("Adagrad", adagrad, dict(norm_coefficient=0.01, epsilon=1e-5, decay_factor=0.1)),
+    ("Adagrad", adagrad, {}),
+    ("Adam", adam, dict(norm_coefficient=0.01, alpha=0.95, beta=0.1, epsilon=1e-7)),
+    ("Adam", adam, dict(norm_coefficient_post=0.1)),
+    ("Momentum", momentum, dict(norm_coefficient=0.01, alpha=0.95, beta=0.1, mode="standard")),
+    ("Momentum", momentum, dict(norm_coefficient=0.0, alpha=0.95, beta=1.0, mode="nesterov")),
+)
+
+
+def optimizers():
+    """Two tensors in one node, as graphs()."""
+    random = np.random.default_rng(4)
+    for name, function, attributes in OPTIMIZERS:
+        for t in (0, 3):
+            kept = {"Adagrad": 1, "Adam": 2, "Momentum": 1}[name]
+            lists = [[random.uniform(0.1, 2, shape) for shape in ((2, ), (3, 2))]
+                     for _ in range(2 + kept)]
+            names = [f"{letter}{i}" for letter in "xgvh"[:2 + kept] for i in (0, 1)]
+            outputs = [f"new_{one}" for one in names if one[0] != "g"]
+            single = {  # attributes are f32
+                key: float(np.float32(one)) if isinstance(one, float) else one
+                for key, one in attributes.items()
+            }
+            wanted = [function(0.1, t, *one, **single) for one in zip(*lists)]
+            yield (f"{name} {t} {attributes}", [
+                node(name, ", ".join(["r", "t", *names]), ", ".join(outputs), domain=DOMAIN,
+                     **attributes)
+            ], {"r": 0.1, **dict(zip(names, sum(lists, [])))}, outputs,
+                   [one[i] for i in range(1 + kept) for one in wanted],
+                   [tensor("t", "i64", [], [t])])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
@@ -223,7 +278,7 @@ def main():
                 continue
             with cases.case(case.name):
                 run_case(case, path, device)
-        for name, *arguments in graphs():
+        for name, *arguments in (*graphs(), *optimizers()):
             if not names or name in names:
                 with cases.case(name):
                     run_graph(path, device, *arguments)

@@ -5,7 +5,7 @@ import os
 LIMIT = 25
 # Folders that are larger, with what they hold today: a number here may only become smaller.
 LARGER = {
-    "frontend/onnx/ops": 27,
+    "frontend/onnx/ops": 26,
     "test/conformance": 37,
     "test/tools": 28,
     "test/tools/Inputs": 56,

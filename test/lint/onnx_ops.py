@@ -110,9 +110,9 @@ ThresholdedRelu:10 Tile:1 TopK:1 Transpose:1 Trilu:14 Unique:11 Unsqueeze:1 Upsa
 Xor:1"""
 STANDARD = {name: int(opset) for name, opset in (entry.split(":") for entry in STANDARD.split())}
 GRADIENT = """
-## Gradient
+## Training
 
-`ai.onnx.preview.training.Gradient` differentiates in reverse mode; its result can be differentiated
+`ai.onnx.preview.training.Adagrad`, `Adam` and `Momentum` are imported. `ai.onnx.preview.training.Gradient` differentiates in reverse mode; its result can be differentiated
 again. It knows the derivatives of all operators on floats but those that
 [operators.md](operators.md#derivatives) names.
 """

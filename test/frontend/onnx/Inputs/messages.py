@@ -984,6 +984,16 @@ def derived(name, nodes, given=None, outputs=("y",), tensors=(), opset=17):
     case("gradient_" + name, model(nodes, given, outputs, tensors, opset, opsets=[(TRAINING, 1)]))
 
 
+def optimizer(name, inputs, outputs, **attributes):
+    given = [value("r", dims=()), value("t", "i64", dims=())]
+    given += [value(one, dims=(2,)) for one in "xgvh"]
+    nodes = [node(name, inputs, outputs, name="n", domain=TRAINING, **attributes)]
+    case("optimizer_" + name, model(nodes, given, ("y",), (), 17, opsets=[(TRAINING, 1)]))
+
+
+optimizer("Adam", "r, t, x, g, v", "y, w")
+optimizer("Momentum", "r, t, x, g, v", "y, w", alpha=0.9, beta=0.1, mode="heavy",
+          norm_coefficient=0.0)
 square = node("Mul", "x, x", "s", name="square")
 derived("no_xs", [square, gradient(y="s")])
 derived("no_y", [square, gradient(xs=["x"])])
