@@ -24,7 +24,7 @@ from cases import SEED, split  # noqa: E402
 #: A run takes one in so many of the database, of the larger files of tests, and of the networks.
 PARTS = 24
 #: Files that every run takes.
-OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend")
+OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend", "training")
 #: The same, of which it runs a sample by itself.
 SAMPLED = ("constructs",)
 BY_SEED = ("control", "complex", "flexible", "decoders", "exported")

@@ -503,6 +503,11 @@ def main():
     old_configuration(cases)
     refusals(cases, keras)
     refused_texts(cases)
+    sys.path.insert(0, os.path.join(ROOT, "test", "python"))
+    from keras_training import training
+    from keras_programs import programs
+    training(cases, keras)
+    programs(cases, keras)
     sys.exit(cases.finish())
 
 

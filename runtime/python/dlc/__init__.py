@@ -12,7 +12,7 @@ from .model import KernelTime, Model, Value, load
 
 __all__ = [
     "Code", "CompileError", "CompileWarning", "CopyWarning", "Decoder", "Error", "KernelTime",
-    "Model", "Value", "compile", "load", "register_op"
+    "Model", "Trainer", "Value", "compile", "load", "register_op"
 ]
 
 
@@ -21,6 +21,9 @@ def __getattr__(name):
     if name in ("compile", "register_op"):
         from . import compiler
         return getattr(compiler, name)
+    if name == "Trainer":
+        from .training.trainer import Trainer
+        return Trainer
     if name == "Decoder":
         from .decoder import Decoder
         return Decoder

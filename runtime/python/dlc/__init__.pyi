@@ -10,6 +10,7 @@ from .model import KernelTime as KernelTime
 from .model import Model as Model
 from .model import Value as Value
 from .model import load as load
+from .training.trainer import Trainer as Trainer
 
 __version__: str
 __all__: list[str]

@@ -55,9 +55,9 @@ def leaves_of(where, kind, settings, count):
 
 
 def variables(group):
-    """The arrays that a layer itself holds, in order."""
+    """The datasets that a layer itself holds, in order."""
     held = group.get("vars", {})
-    return [held[key][()] for key in sorted(held, key=int)]
+    return [held[key] for key in sorted(held, key=int)]
 
 
 def add(tensors, name, where, group, kind, settings):
@@ -93,8 +93,8 @@ def add(tensors, name, where, group, kind, settings):
             f"layer '{where}' ({kind}) holds layers of its own; 'sequential' has no such layer")
 
 
-def read_keras3(file, config):
-    """A .weights.h5 file, alone or of a .keras archive."""
+def datasets_of(file, config):
+    """The datasets of a .weights.h5 file, alone or of a .keras archive, by the names of weights."""
     if "layers" not in file:
         raise ImportFailure(
             "there is no group 'layers' in it; expected what Keras 3's save or save_weights writes")
@@ -137,6 +137,10 @@ def add_graph(tensors, groups, graph):
             add_graph(tensors, groups[key].get("layers", {}), layer.graph)
         else:
             add(tensors, layer.name, layer.path, groups[key], layer.kind, layer.config)
+
+
+def read_keras3(file, config):
+    return {name: dataset[()] for name, dataset in datasets_of(file, config).items()}
 
 
 def read_legacy(file, config):
