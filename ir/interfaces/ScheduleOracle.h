@@ -35,6 +35,7 @@ public:
   struct RowShape {
     double rows, terms;
     bool areTogether;
+    bool storesElements; ///< the kernel stores tensors of the elements
   };
   /// Why a kernel with several reductions of such rows would leave much of the machine idle that
   /// the module around `op` is for, since each row is the work of one thread, warp or block;
