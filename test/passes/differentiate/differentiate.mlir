@@ -97,6 +97,20 @@ func.func @overlapping(%x: tensor<2x3x9x9xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
+// An LSTM runs step by step, with a product for each step in both directions. The gates are kept, and no product is
+// computed again. The derivative by the weight is one product.
+// CHECK-LABEL: func.func @lstm
+// CHECK-COUNT-2: dl.matmul {{.*}} : (tensor<3x4xf32>, tensor<4x16xf32>) -> tensor<3x16xf32>
+// CHECK: dl.stack
+// CHECK-COUNT-2: dl.matmul {{.*}} : (tensor<3x16xf32>, tensor<16x4xf32>) -> tensor<3x4xf32>
+// CHECK: dl.matmul {{.*}} : (tensor<16x6xf32>, tensor<6x4xf32>) -> tensor<16x4xf32>
+func.func @lstm(%gates: tensor<2x3x16xf32>, %w: tensor<4x4x4xf32>) -> tensor<2x3x4xf32> {
+  %y, %h, %c = dl.lstm_steps %gates, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<2x3x16xf32>, tensor<4x4x4xf32>) -> (tensor<2x3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>)
+  return %y : tensor<2x3x4xf32>
+}
+
+// -----
+
 func.func @unknown(%x: tensor<1x1x4x4xf32>, %boxes: tensor<2x5xf32>) -> tensor<2x1x2x2xf32> {
   // expected-error @+1 {{has no derivative that dlc knows: it is 'roi_pool'}}
   %y = dl.roi_pool %x, %boxes {output_size = array<i64: 2, 2>} : (tensor<1x1x4x4xf32>, tensor<2x5xf32>) -> tensor<2x1x2x2xf32>

@@ -225,7 +225,10 @@ int StepBuilder::differentiate() {
   llvm::DenseSet<Value> held(llvm::from_range, trained);
   SmallVector<Operation *> ops = dl::opsBetween(held, {outputs.front()});
   dl::Builder builder(end);
-  if (auto unknown = dl::differentiate(builder, ops, outputs.front(), trained, gradients)) {
+  dl::GradientChoices choices;
+  choices.keepsGates = !options.onGpu;
+  if (auto unknown = dl::differentiate(
+          builder, ops, outputs.front(), trained, gradients, [] { return true; }, choices)) {
     unknown->op->emitError("has no derivative that dlc knows: it is ")
         << unknown->form << unknown->advice;
     return kUnsupported;
