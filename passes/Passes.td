@@ -63,14 +63,19 @@ def PlanBuffers : Pass<"plan-buffers", "::mlir::ModuleOp"> {
   let summary = "Give every output memory of its own and record how long each buffer lives";
   let description = [{
     Runs on the programs of all targets. Where an output is an input, a weight, a view or an output
-    already, a copy is made. Each dlx.alloc that is not persistent gets `first_use` and `last_use`:
-    the first and last of the program's main commands (launches that are not `init`, and copies,
-    counted from 0) that touch it; an output lives to the last command. The runtime places buffers
-    by them, so that two whose lifetimes meet never overlap. Example:
-    test/passes/buffers/plan-buffers.mlir.
+    already, a copy is made. A state gets its new value by a copy at the end. On targets whose maps
+    may overwrite an operand (the CPU), a map that is the last to read the old value, element by
+    element, writes the new one there; not in modules with counted symbols, where a run may fail
+    when all is computed, and must leave the states as they were. Each dlx.alloc that is not
+    persistent gets `first_use` and `last_use`: the first and last of the program's main commands
+    (launches that are not `init`, and copies, counted from 0) that touch it; an output lives to the
+    last command. The runtime places buffers by them, so that two whose lifetimes meet never
+    overlap. Examples: test/passes/buffers.
   }];
   let dependentDialects = ["::dlc::dlx::DLXDialect"];
-  let statistics = [Statistic<"numCopies", "copies", "Copies inserted for outputs">];
+  let statistics = [Statistic<"numCopies", "copies", "Copies inserted for outputs">,
+                    Statistic<"numOverwritten", "overwritten",
+                              "States that a map overwrites with their new values">];
 }
 
 //===- all phases -----------------------------------------------------------------------------===//

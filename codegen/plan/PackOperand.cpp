@@ -46,17 +46,45 @@ bool readsPersistent(dlx::KernelOp kernel, unsigned input) {
   return any && all;
 }
 
-/// The buffer that a launch at load already fills with `source` in the layout of `to`, made to lie
-/// before `launch`; null where there is none.
-static Value packedAtLoad(dlx::LaunchOp launch, Value source, RankedTensorType to) {
+static dlx::KernelOp kernelOf(dlx::LaunchOp launch) {
+  return SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(launch, launch.getKernelAttr());
+}
+
+/// Returns true if each launch that reads `buffer` reads one value: the buffer is written once, if
+/// at all, and no launch updates it in place. A view is followed to what it is a view of.
+static bool keepsValue(Value buffer) {
+  while (auto view = buffer.getDefiningOp<dlx::ViewOp>())
+    buffer = view.getSource();
+  unsigned writers = 0;
+  SmallVector<Value> views = {buffer};
+  while (!views.empty())
+    for (OpOperand &use : views.pop_back_val().getUses()) {
+      if (auto view = dyn_cast<dlx::ViewOp>(use.getOwner()))
+        views.push_back(view.getView());
+      auto launch = dyn_cast<dlx::LaunchOp>(use.getOwner());
+      if (!launch)
+        continue;
+      writers += use.getOperandNumber() >= launch.getInputs().size();
+      dlx::KernelOp kernel = kernelOf(launch);
+      if (writers > 1 || !kernel || kernel.getInPlace())
+        return false;
+    }
+  return true;
+}
+
+/// The buffer that a launch already fills with `source` in the layout of `to`, at load if `atLoad`,
+/// else in each run. That launch is moved before `launch`. Null if there is none.
+static Value packedAlready(dlx::LaunchOp launch, Value source, RankedTensorType to, bool atLoad) {
+  if (!atLoad && !keepsValue(source))
+    return nullptr;
   for (Operation *user : source.getUsers()) {
     auto pack = dyn_cast<dlx::LaunchOp>(user);
-    if (!pack || !pack.getInit() || pack->getBlock() != launch->getBlock() ||
+    if (!pack || pack.getInit() != atLoad || pack->getBlock() != launch->getBlock() ||
         pack.getInputs().size() != 1 || pack.getOutputs().size() != 1)
       continue;
     Value buffer = pack.getOutputs().front();
     auto alloc = buffer.getDefiningOp<dlx::AllocOp>();
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(pack, pack.getKernelAttr());
+    dlx::KernelOp kernel = kernelOf(pack);
     if (!alloc || !kernel || kernel.getEntry() ||
         cast<dlx::BufferType>(buffer.getType()).getTensor() != to ||
         !isa<dl::ConvertLayoutOp>(kernel.getBodyBlock().front()) ||
@@ -84,7 +112,7 @@ void packOperand(dlx::KernelOp kernel, const PackedOperand &packed) {
       return;
     Value source = launch.getInputs()[packed.input];
     bool atLoad = isPersistent(source);
-    Value buffer = atLoad ? packedAtLoad(launch, source, to) : Value();
+    Value buffer = packedAlready(launch, source, to, atLoad);
     if (!buffer) {
       if (!pack)
         pack = createPackKernel(kernel, from, to);

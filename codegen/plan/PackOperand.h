@@ -15,7 +15,8 @@ struct PackedOperand {
 };
 
 /// Changes the body of `kernel` to read `packed` in its layout, adds a kernel that packs, and
-/// launches that before each launch of `kernel`, at load where the operand is persistent.
+/// launches that before each launch of `kernel`, at load where the operand is persistent. Launches
+/// that read one operand share what is packed.
 void packOperand(dlx::KernelOp kernel, const PackedOperand &packed);
 
 /// True where every launch of `kernel` reads a weight, or what is made of weights at load, as input

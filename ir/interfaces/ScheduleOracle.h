@@ -35,12 +35,16 @@ public:
   struct RowShape {
     double rows, terms;
     bool areTogether;
+    bool storesElements; ///< the kernel stores tensors of the elements
   };
   /// Why a kernel with several reductions of such rows would leave much of the machine idle that
   /// the module around `op` is for, since each row is the work of one thread, warp or block;
   /// nullopt where it would not.
   virtual std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
                                                       const RowShape &shape) const = 0;
+  /// Returns true if a kernel of maps may write a result to the memory of an operand that it reads
+  /// only at the element that it computes.
+  virtual bool overwritesOperands() const = 0;
   /// Bytes at whose multiples a part of a buffer, and each row of the buffer, have to begin if a
   /// kernel that writes the part is to use the widest stores.
   virtual int64_t alignmentOfParts() const = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/buffers/OverwrittenStates.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -134,8 +135,8 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   }
 }
 
-/// States get their new values when everything else is done. One that becomes the old value of
-/// another (as when two are exchanged) is copied out before the first is written.
+/// Other states get their new values when everything else is done. One that becomes the old value
+/// of another (as when two are exchanged) is copied out before the first is written.
 void PlanBuffers::writeStates(dlx::ProgramOp program) {
   Operation &ret = program.getBodyBlock().back();
   unsigned outputs = program.getOutputNames().size();
@@ -192,10 +193,14 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
       lifetime.last = position;
       return success();
     };
-    auto overlaps = [](ValueRange sources, ValueRange targets) {
+    auto overlaps = [&](ValueRange sources, ValueRange targets) {
       return llvm::any_of(targets, [&](Value target) {
-        return llvm::any_of(
-            sources, [&](Value source) { return dlx::storage(source) == dlx::storage(target); });
+        Value written = dlx::storage(target);
+        auto launch = dyn_cast<dlx::LaunchOp>(op);
+        return llvm::any_of(sources,
+                            [&](Value source) { return dlx::storage(source) == written; }) &&
+               !(launch && written == target && llvm::is_contained(program.getStates(), written) &&
+                 mayOverwrite(launch, written));
       });
     };
     ValueRange sources, targets;
@@ -249,6 +254,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
 void PlanBuffers::runOnOperation() {
   WalkResult result = getOperation().walk([&](dlx::ProgramOp program) -> WalkResult {
     ownOutputs(program);
+    numOverwritten += overwriteStates(program);
     writeStates(program);
     return recordLifetimes(program);
   });

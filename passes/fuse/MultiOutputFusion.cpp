@@ -9,8 +9,8 @@ namespace dlc {
 
 static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
 
-/// All reads of `value` and of what becomes of it are made at the reader's own index, and its
-/// result is made of it.
+/// All reads of `value` and of what becomes of it are made at the reader's own index, and a result
+/// of the reader is made of it.
 static bool readsAtOwnIndex(const PlannedFusion &reader, Value value) {
   llvm::SmallPtrSet<Value, 16> derived = {value};
   for (Operation *op : reader.ops) {
@@ -30,7 +30,7 @@ static bool readsAtOwnIndex(const PlannedFusion &reader, Value value) {
       derived.insert(op->getResult(0));
     }
   }
-  return derived.contains(reader.results.front());
+  return llvm::any_of(reader.results, [&](Value result) { return derived.contains(result); });
 }
 
 /// The user asked for a kernel of its own.
@@ -50,17 +50,19 @@ static bool isCandidate(const PlannedFusion &group) {
 }
 
 static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOracle &oracle) {
-  if (reader.root || reader.results.size() > 1 || !isCandidate(reader))
+  if (reader.root || !isCandidate(reader))
     return false;
   RankedTensorType after = typeOf(reader.results.front());
   for (Value value : reader.inputs()) {
     PlannedFusion *writer = plan.groupOf(value);
     if (!writer || !isCandidate(*writer) || !oracle.storesSeveral(writer->ops))
       continue;
-    SmallVector<Value, 2> results = {reader.results.front()};
+    SmallVector<Value, 2> results(reader.results);
     for (Value other : writer->results)
       if (plan.isReadByOthers(other, {&reader}))
         results.push_back(other);
+    if (results.size() > kMostResults || (writer->root && reader.results.size() > 1))
+      continue;
     RankedTensorType before = typeOf(value);
     if (plan.writesPart(*writer) ||
         (plan.writesPart(reader) && (results.size() > 1 || plan.readsPart(*writer))))
@@ -81,7 +83,8 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
 unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle) {
   unsigned joined = 0;
   for (PlannedFusion *group : llvm::to_vector(plan.getOrder()))
-    joined += !group->ops.empty() && joinReader(plan, *group, oracle);
+    while (!group->ops.empty() && joinReader(plan, *group, oracle))
+      ++joined;
   return joined;
 }
 

@@ -182,10 +182,13 @@ ScheduleOracle::RowShape RowFusion::shapeOf(const RowKernel &kernel, ValueRange 
          all = usual(dl::product(kernel.rows.dims, context));
   auto rank = static_cast<int64_t>(kernel.rows.dims.size());
   int64_t innermost = rank - 1;
+  bool storesElements = false;
   for (auto [result, placement] : llvm::zip_equal(results, kernel.results))
-    if (!placement.isOfRow)
+    if (!placement.isOfRow) {
       innermost = dl::getLayout(typeOf(result)).innermost(rank);
-  return {all / std::max(terms, 1.0), terms, kernel.rows.reduced.test(innermost)};
+      storesElements = true;
+    }
+  return {all / std::max(terms, 1.0), terms, kernel.rows.reduced.test(innermost), storesElements};
 }
 
 /// Why one kernel does not compute both; nullopt where it does, and in less time by estimate.

@@ -41,11 +41,14 @@ bool CpuOracle::storesSeveral(ArrayRef<Operation *> ops) const {
   });
 }
 
-/// A row that lies together is walked in vectors of its own.
+/// A contiguous row is read in vectors along the row. Other rows are read a vector of rows at a
+/// time, and read again if their elements are stored: long ones have left the cache by then.
 std::optional<dl::NotFused> CpuOracle::whyNotWholeRows(Operation *, const RowShape &shape) const {
-  static constexpr double kVectorFloats = 16;
+  static constexpr double kVectorFloats = 16, kMostTermsApart = 128;
   if (shape.areTogether && shape.terms < kVectorFloats)
     return dl::NotFused::short_rows;
+  if (!shape.areTogether && shape.storesElements && shape.terms > kMostTermsApart)
+    return dl::NotFused::slower_rows;
   return std::nullopt;
 }
 

@@ -14,6 +14,8 @@ public:
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
   std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
                                               const RowShape &shape) const override;
+  /// CpuKernel::storeEach computes all results of an element before it stores the first.
+  bool overwritesOperands() const override { return true; }
   int64_t alignmentOfParts() const override { return 1; }
   /// Rows are vectors, whose lanes cannot choose.
   bool reducesJoined() const override { return false; }

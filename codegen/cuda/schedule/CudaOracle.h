@@ -14,6 +14,8 @@ public:
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
   std::optional<dl::NotFused> whyNotWholeRows(mlir::Operation *op,
                                               const RowShape &shape) const override;
+  /// Kernels declare that their pointers do not alias.
+  bool overwritesOperands() const override { return false; }
   int64_t alignmentOfParts() const override { return 16; }
   bool reducesJoined() const override { return true; }
   bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const override;

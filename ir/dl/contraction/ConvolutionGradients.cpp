@@ -35,9 +35,9 @@ static Term weightWorth(Derivation &d, const Term &x, const Term &window, const 
 static void deriveBias(Derivation &d) {
   if (!d.wants(2))
     return;
-  Dims channels(d.rank(), d.dim(1));
-  channels[1] = d.dims(2)[0];
-  d.add(2, d.dy().summedTo(channels).reshape(d.dims(2)));
+  // Sums of each sample come first: they are short, and threads share them.
+  SmallVector<int64_t> spatial = llvm::to_vector(llvm::seq<int64_t>(2, d.rank()));
+  d.add(2, d.dy().sum(spatial, /*keepsDims=*/false).sum({0}, false).reshape(d.dims(2)));
 }
 
 template <typename Conv> static void deriveConvolution(Derivation &d, Conv op) {
@@ -47,7 +47,7 @@ template <typename Conv> static void deriveConvolution(Derivation &d, Conv op) {
     return d.refuse("a convolution by " + text(d.x(1).value()),
                     "; give the symbols numbers by --shapes");
   if (d.wants(0))
-    d.add(0, windows.cutToX(d, windows.spread(d.dy(), d.x(1), groups)));
+    d.add(0, windows.spread(d, d.dy(), d.x(1), groups));
   if (d.wants(1))
     d.add(1, weightWorth(d, d.x(0), d.dy(), windows, groups, d.dims(1)));
   deriveBias(d);

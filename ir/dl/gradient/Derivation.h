@@ -26,15 +26,23 @@ struct NotDifferentiable {
   std::string form, advice;
 };
 
+/// Choices of rules that are faster on one kind of device.
+struct GradientChoices {
+  /// The forward pass of an LSTM runs step by step and keeps the gates. A GPU has one kernel that
+  /// runs all steps, and the way back computes the gates again.
+  bool keepsGates = true;
+};
+
 /// One op between xs and the result, as its rule sees it.
 class Derivation {
 public:
   Derivation(Builder &builder, mlir::Operation *op, const llvm::DenseSet<mlir::Value> &active,
-             llvm::DenseMap<mlir::Value, mlir::Value> &cotangents)
-      : b(builder), op(op), active(active), cotangents(cotangents) {}
+             llvm::DenseMap<mlir::Value, mlir::Value> &cotangents, const GradientChoices &choices)
+      : b(builder), op(op), choices(choices), active(active), cotangents(cotangents) {}
 
   Builder &b;
   mlir::Operation *const op;
+  const GradientChoices choices;
 
   Term x(unsigned operand = 0) { return {op->getOperand(operand), b}; }
   Term y(unsigned result = 0) { return {op->getResult(result), b}; }

@@ -37,8 +37,9 @@ namespace {
 /// Walks the ops from the result back to xs, and collects gradients.
 class Reverse {
 public:
-  Reverse(Builder &builder, ArrayRef<Value> xs, llvm::function_ref<bool()> goesOn)
-      : builder(builder), goesOn(goesOn), active(llvm::from_range, xs) {}
+  Reverse(Builder &builder, ArrayRef<Value> xs, llvm::function_ref<bool()> goesOn,
+          const GradientChoices &choices)
+      : builder(builder), goesOn(goesOn), choices(choices), active(llvm::from_range, xs) {}
 
   void add(Value of, Value cotangent);
   Value cotangentOf(Value x) const { return cotangents.lookup(x); }
@@ -53,6 +54,7 @@ private:
 
   Builder &builder;
   llvm::function_ref<bool()> goesOn;
+  GradientChoices choices;
   llvm::DenseSet<Value> active; // what depends on xs
   llvm::DenseMap<Value, Value> cotangents;
   std::optional<NotDifferentiable> notKnown;
@@ -65,9 +67,13 @@ void Reverse::add(Value of, Value cotangent) {
     found->second = builder.make<AddOp>(found->second, cotangent);
 }
 
-/// Decomposes the op and differentiates the ops that it becomes.
+/// Replaces the op by the ops that it decomposes into, and differentiates these.
 bool Reverse::deriveParts(DecomposableOpInterface op) {
+  OpBuilder::InsertPoint end = builder.saveInsertionPoint();
+  builder.setInsertionPoint(op);
   SmallVector<Value> made = op.decompose(builder);
+  builder.restoreInsertionPoint(end);
+  op->replaceAllUsesWith(made);
   llvm::DenseSet<Value> held(llvm::from_range, op->getOperands());
   SmallVector<Operation *> parts = opsBetween(held, made);
   for (auto [result, value] : llvm::zip_equal(op->getResults(), made))
@@ -89,7 +95,7 @@ bool Reverse::derive(Operation *op) {
   bool isFirst =
       isa<RecurrentOpInterface>(op) || llvm::none_of(llvm::drop_begin(op->getResults()), isWorth);
   if (const GradientRule *rule = isFirst ? gradientRuleOf(op) : nullptr) {
-    Derivation derivation(builder, op, active, cotangents);
+    Derivation derivation(builder, op, active, cotangents, choices);
     rule->derive(derivation);
     notKnown = derivation.refusal();
   } else if (auto decomposable = dyn_cast<DecomposableOpInterface>(op)) {
@@ -111,8 +117,9 @@ bool Reverse::run(ArrayRef<Operation *> ops) {
 std::optional<NotDifferentiable> differentiate(Builder &builder, ArrayRef<Operation *> ops, Value y,
                                                ArrayRef<Value> xs,
                                                SmallVectorImpl<Value> &gradients,
-                                               llvm::function_ref<bool()> goesOn) {
-  Reverse reverse(builder, xs, goesOn);
+                                               llvm::function_ref<bool()> goesOn,
+                                               const GradientChoices &choices) {
+  Reverse reverse(builder, xs, goesOn, choices);
   reverse.add(y, builder.fullLike(y, 1));
   if (reverse.run(ops))
     for (Value x : xs)

@@ -20,12 +20,12 @@ llvm::SmallVector<mlir::Operation *> opsBetween(const llvm::DenseSet<mlir::Value
 /// Builds the derivatives of the sum of y's elements by each of `xs` at the builder's place, which
 /// comes after `ops`. These are the ops that compute y, each after what it uses. A gradient is null
 /// if y does not depend on the x. If an op has no rule but can be decomposed, the ops that it
-/// becomes are differentiated. Calls `goesOn` after the rule of each op and stops when it returns
-/// false. Returns the first op whose derivative is not known.
+/// becomes take its place and are differentiated. Calls `goesOn` after the rule of each op, and
+/// stops when it returns false. Returns the first op whose derivative is not known.
 std::optional<NotDifferentiable> differentiate(
     Builder &builder, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value y,
     llvm::ArrayRef<mlir::Value> xs, llvm::SmallVectorImpl<mlir::Value> &gradients,
-    llvm::function_ref<bool()> goesOn = [] { return true; });
+    llvm::function_ref<bool()> goesOn = [] { return true; }, const GradientChoices &choices = {});
 
 } // namespace dlc::dl
 

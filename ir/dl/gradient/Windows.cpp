@@ -36,25 +36,30 @@ Term Windows::convolve(const Term &x, const Term &weight, int64_t groups) const 
   }
 }
 
-Term Windows::spread(const Term &y, const Term &weight, int64_t groups) const {
-  SmallVector<int64_t> zeros(count, 0);
-  ArrayRef<int64_t> steps(stride), none(zeros), apart(dilation);
-  auto number = static_cast<uint64_t>(groups);
-  switch (count) {
-  case 1:
-    return y.make<ConvTranspose1dOp>(weight, Value(), steps, none, none, number, apart);
-  case 2:
-    return y.make<ConvTranspose2dOp>(weight, Value(), steps, none, none, number, apart);
-  default:
-    return y.make<ConvTranspose3dOp>(weight, Value(), steps, none, none, number, apart);
-  }
-}
-
-Term Windows::cutToX(Derivation &d, Term full) const {
-  Dims dims = d.dims();
+Term Windows::spread(Derivation &d, const Term &y, const Term &weight, int64_t groups) const {
+  Dims dims = d.dims(), from = y.dims(), window = weight.dims();
+  SmallVector<int64_t> cut(count, 0), added(count, 0);
   for (size_t i = 0; i < count; ++i) {
-    AffineExpr behind = dims[2 + i] + low[i] - full.dims()[2 + i];
-    full = full.padded(static_cast<int64_t>(2 + i), d.dim(-low[i]), behind);
+    // Elements of the padded dim that no window reaches; fewer than 0 if windows reach beyond it.
+    AffineExpr rest = dims[2 + i] + low[i] + high[i] - (from[2 + i] - 1) * stride[i] -
+                      (window[2 + i] - 1) * dilation[i] - 1;
+    std::optional<int64_t> unseen = asConstant(normalize(rest));
+    if (!unseen || *unseen >= std::max(stride[i], dilation[i]))
+      continue;
+    cut[i] = std::min(low[i], high[i]);
+    added[i] = std::max<int64_t>(*unseen, 0);
+  }
+  ArrayRef<int64_t> steps(stride), widths(cut), behind(added), apart(dilation);
+  auto number = static_cast<uint64_t>(groups);
+  Term full =
+      count == 1 ? y.make<ConvTranspose1dOp>(weight, Value(), steps, widths, behind, number, apart)
+      : count == 2
+          ? y.make<ConvTranspose2dOp>(weight, Value(), steps, widths, behind, number, apart)
+          : y.make<ConvTranspose3dOp>(weight, Value(), steps, widths, behind, number, apart);
+  for (size_t i = 0; i < count; ++i) {
+    int64_t before = low[i] - cut[i];
+    AffineExpr after = dims[2 + i] + before - full.dims()[2 + i];
+    full = full.padded(static_cast<int64_t>(2 + i), d.dim(-before), after);
   }
   return full;
 }

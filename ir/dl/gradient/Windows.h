@@ -19,10 +19,8 @@ struct Windows {
 
   /// The convolution of `x` by `weight`.
   Term convolve(const Term &x, const Term &weight, int64_t groups = 1) const;
-  /// The transposed convolution of `y` by `weight`, without the padding.
-  Term spread(const Term &y, const Term &weight, int64_t groups = 1) const;
-  /// Cuts `full`, the gradient of the padded operand 0, to the dims of operand 0.
-  Term cutToX(Derivation &d, Term full) const;
+  /// Returns the transposed convolution of `y` by `weight`, with the spatial dims of operand 0.
+  Term spread(Derivation &d, const Term &y, const Term &weight, int64_t groups = 1) const;
 };
 
 } // namespace dlc::dl

@@ -3,8 +3,9 @@
 //
 // The gates of all steps are computed at once, from the hidden states in the layer's result. Only
 // the cell of an LSTM and the gradients that pass from step to step are computed one after the
-// other. The steps of a reversed layer are flipped first, so that time runs forward. A state keeps
-// its value behind the end of its row.
+// other. Unless rows have lengths, an LSTM may be replaced by its steps, which keep the gates. The
+// steps of a reversed layer are flipped first, so that time runs forward. A state keeps its value
+// behind the end of its row.
 //===------------------------------------------------------------------------------------------===//
 #include "ir/dl/gradient/Derivation.h"
 #include "ir/interfaces/Recurrent.h"
@@ -41,15 +42,24 @@ public:
     return mask ? where(select(*mask, t), inside, outside) : inside;
   }
 
+  /// Returns the product of the hidden states before all steps by the weight, with the bias.
+  Term product() const { return times(matrix(hidden)).reshape(x.dims()); }
+  /// Returns the product of the hidden states `rows`, [M, H], by the weight, with the bias.
+  Term times(const Term &rows) const;
+  /// Builds the layer itself, before the op, from `step`, which takes the number of a step and the
+  /// states before it and returns the states after it. These replace the results of the op.
+  template <typename Step> void runForward(Step step);
+
   Derivation &d;
   const Recurrence parts;
   int64_t steps = 0, units = 0, outputs = 0, numGates = 0;
   bool isReversed, isBatchFirst;
-  std::optional<Term> mask;       // [T, N, 1]
-  SmallVector<Term> initial;      // the states before the first step
-  Term x, hidden, product, y, dy; // x and product: [T, N, G H]; hidden: h before each step
+  std::optional<Term> mask;  // [T, N, 1]
+  SmallVector<Term> initial; // the states before the first step
+  Term x, hidden, y, dy;     // x: [T, N, G H]; hidden: h before each step
 
 private:
+  void setResult(const Term &result);
   Term turned(const Term &of) const;
   Term turnedBack(const Term &of) const;
   Term matrix(const Term &x) const;
@@ -104,18 +114,20 @@ bool BackThroughTime::isKnown() const {
 
 BackThroughTime::BackThroughTime(Derivation &d)
     : d(d), parts(cast<RecurrentOpInterface>(d.op).getRecurrence()), isReversed(parts.reverse),
-      isBatchFirst(parts.rowsFirst), x(0.0), hidden(0.0), product(0.0), y(0.0), dy(0.0) {
+      isBatchFirst(parts.rowsFirst), x(0.0), hidden(0.0), y(0.0), dy(0.0) {
   steps = asConstant(parts.steps).value_or(0);
   if (!isKnown())
     return;
   units = parts.units;
   outputs = parts.outputs;
   numGates = parts.numGates;
+  OpBuilder::InsertPoint end = d.b.saveInsertionPoint();
+  d.b.setInsertionPoint(d.op);
   for (unsigned state = 0; state < parts.numStates; ++state)
     initial.push_back(parts.initial.empty() ? d.zeros({parts.rows, d.dim(parts.width(state))})
                                             : d.x(parts.initial[state]));
   x = turned(d.x(0));
-  y = turned(d.y());
+  d.b.restoreInsertionPoint(end);
   dy = turned(d.dy(0));
   if (parts.lengths) {
     Term lengths = d.x(*parts.lengths).cast(d.b.getI64Type()).reshape({d.dim(1), parts.rows});
@@ -123,13 +135,36 @@ BackThroughTime::BackThroughTime(Derivation &d)
     Term turn = own.reshape({d.dim(steps), parts.rows, d.dim(1)});
     mask = isReversed ? turn.make<FlipOp>(ArrayRef<int64_t>(int64_t(0))) : turn;
   }
+  setResult(turned(d.y()));
+}
+
+void BackThroughTime::setResult(const Term &result) {
+  y = result;
   hidden = before(initial[0], y);
+}
+
+Term BackThroughTime::times(const Term &rows) const {
   Dims flat{d.dim(numGates * units), d.dim(outputs)};
-  Dims all = x.dims();
-  product =
-      matrix(hidden).make<MatmulOp>(d.x(parts.weight).reshape(flat).transposed()).reshape(all);
-  if (parts.bias)
-    product = product + d.x(*parts.bias).reshape({d.dim(numGates * units)});
+  Term product = rows.make<MatmulOp>(d.x(parts.weight).reshape(flat).transposed());
+  return parts.bias ? product + d.x(*parts.bias).reshape({d.dim(numGates * units)}) : product;
+}
+
+template <typename Step> void BackThroughTime::runForward(Step step) {
+  OpBuilder::InsertPoint end = d.b.saveInsertionPoint();
+  d.b.setInsertionPoint(d.op);
+  SmallVector<Term> states = initial;
+  SmallVector<Value> shown;
+  for (int64_t t = 0; t < steps; ++t) {
+    states = step(t, states);
+    shown.push_back(states[0].value());
+  }
+  Term made = stacked(shown);
+  SmallVector<Value> results = {turnedBack(made).value()};
+  for (const Term &state : states)
+    results.push_back(state.value());
+  d.op->replaceAllUsesWith(results);
+  d.b.restoreInsertionPoint(end);
+  setResult(made);
 }
 
 template <typename Step> void BackThroughTime::run(Step step) {
@@ -163,11 +198,41 @@ template <typename Step> void BackThroughTime::run(Step step) {
     d.add(operand, worth[state]);
 }
 
+/// Derives an LSTM whose rows have all steps. The forward pass runs step by step and keeps gates
+/// and cells: nothing is computed again, and each step finds its tensors in caches.
+static void deriveLstm(Derivation &d, BackThroughTime &time) {
+  struct Gates {
+    Term input, forget, fresh, output, shown, before;
+  };
+  SmallVector<Gates> kept;
+  time.runForward([&](int64_t t, ArrayRef<Term> states) {
+    Term all = time.select(time.x, t) + time.times(states[0]);
+    auto part = [&](int64_t gate) {
+      return all.narrowed(1, d.dim(gate * time.units), d.dim(time.units));
+    };
+    Term input = part(0).make<SigmoidOp>(), forget = part(1).make<SigmoidOp>(),
+         fresh = part(2).make<TanhOp>(), output = part(3).make<SigmoidOp>();
+    Term cell = forget * states[1] + input * fresh, shown = cell.make<TanhOp>();
+    kept.push_back({input, forget, fresh, output, shown, states[1]});
+    return SmallVector<Term>{output * shown, cell};
+  });
+  time.run([&](int64_t t, ArrayRef<Term> worth) {
+    auto &[input, forget, fresh, output, shown, before] = kept[t];
+    Term dCell = worth[0] * output * (1.0 - shown * shown) + worth[1];
+    Term gates = time.joined(
+        {dCell * fresh * input * (1.0 - input), dCell * before * forget * (1.0 - forget),
+         dCell * input * (1.0 - fresh * fresh), worth[0] * shown * output * (1.0 - output)});
+    return SmallVector<Term>{gates, gates, d.zeros(worth[0].dims()), dCell * forget};
+  });
+}
+
 static void derive(Derivation &d, LstmStepsOp) {
   BackThroughTime time(d);
   if (!time.isKnown())
     return;
-  Term all = time.x + time.product;
+  if (d.choices.keepsGates && !time.mask && (d.dtype().isF32() || d.dtype().isF64()))
+    return deriveLstm(d, time);
+  Term all = time.x + time.product();
   auto squashed = [&](int64_t gate) { return time.gate(all, gate).make<SigmoidOp>(); };
   Term input = squashed(0), forget = squashed(1), output = squashed(3);
   Term fresh = time.gate(all, 2).make<TanhOp>(), added = input * fresh;
@@ -196,10 +261,11 @@ static void derive(Derivation &d, GruStepsOp) {
   BackThroughTime time(d);
   if (!time.isKnown())
     return;
+  Term all = time.product();
   auto squashed = [&](int64_t gate) {
-    return (time.gate(time.x, gate) + time.gate(time.product, gate)).make<SigmoidOp>();
+    return (time.gate(time.x, gate) + time.gate(all, gate)).make<SigmoidOp>();
   };
-  Term reset = squashed(0), update = squashed(1), product = time.gate(time.product, 2);
+  Term reset = squashed(0), update = squashed(1), product = time.gate(all, 2);
   Term fresh = (time.gate(time.x, 2) + reset * product).make<TanhOp>();
   Term ofFresh = (1.0 - update) * (1.0 - fresh * fresh);
   Term ofUpdate = (time.hidden - fresh) * update * (1.0 - update);

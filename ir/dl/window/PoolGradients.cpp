@@ -46,15 +46,57 @@ template <typename Pool> static void deriveMeans(Derivation &d, Pool op) {
     part = part / static_cast<double>(op.getDivisorOverride().value_or(area));
   else
     part = part / elementCounts(d, windows, window, y, op.getCountIncludePad());
-  d.add(0, windows.cutToX(d, windows.spread(part, window)).reshape(x));
+  d.add(0, windows.spread(d, part, window).reshape(x));
 }
 static void derive(Derivation &d, AvgPool1dOp op) { deriveMeans(d, op); }
 static void derive(Derivation &d, AvgPool2dOp op) { deriveMeans(d, op); }
 static void derive(Derivation &d, AvgPool3dOp op) { deriveMeans(d, op); }
 
+namespace {
+/// How the windows of a maximum move along each spatial dim.
+struct MaxWindows {
+  SmallVector<int64_t> kernel, stride, padding, dilation;
+
+  template <typename Pool>
+  explicit MaxWindows(Pool op)
+      : kernel(op.getKernelSize()), stride(op.getStride().value_or(op.getKernelSize())),
+        padding(op.getPadding()), dilation(op.getDilation()) {}
+  MaxWindows() = default;
+
+  size_t count() const { return kernel.size(); }
+  /// Returns true if no element is in two windows.
+  bool areApart() const {
+    return llvm::all_of(llvm::seq<size_t>(0, count()),
+                        [&](size_t i) { return stride[i] > dilation[i] * (kernel[i] - 1); });
+  }
+};
+} // namespace
+
+/// Returns `ofWindows`, with one element per window, as a tensor of `dims`: the element of a window
+/// at all places of the window. Places outside of all windows have an element of a neighbour, or 0.
+static Term atElements(Derivation &d, const Dims &dims, Term ofWindows, const MaxWindows &windows) {
+  for (size_t i = 0; i < windows.count(); ++i) {
+    uint64_t axis = 2 + i;
+    ofWindows = ofWindows.make<RepeatInterleaveOp>(static_cast<uint64_t>(windows.stride[i]), axis);
+    int64_t before = windows.padding[i];
+    AffineExpr after = dims[axis] + before - ofWindows.dims()[axis];
+    ofWindows = ofWindows.padded(static_cast<int64_t>(axis), d.dim(-before), after);
+  }
+  return ofWindows;
+}
+
 /// Returns zeros of `dims` with `dy` added at the first largest element of each window.
-/// `positions` are the places of these elements in their planes.
-static Term atLargest(Derivation &d, const Dims &dims, const Term &positions, const Term &dy) {
+/// `positions` are the places of these elements in their planes. If windows do not overlap, each
+/// element is compared with the position of its window, without a scatter.
+static Term atLargest(Derivation &d, const Dims &dims, const Term &positions, const Term &dy,
+                      const MaxWindows &windows) {
+  AffineExpr area = normalize(product(ArrayRef(dims).drop_front(2), d.b.getContext()));
+  if (windows.areApart()) {
+    Dims plane = dims;
+    plane[0] = plane[1] = d.dim(1);
+    Term chosen = atElements(d, dims, positions, windows), worth = atElements(d, dims, dy, windows);
+    return where(chosen.equals(d.arange(area).reshape(plane)), worth, 0.0);
+  }
   auto flat = [&](const Dims &of) {
     ArrayRef<AffineExpr> all(of);
     return Dims{of[0], of[1], normalize(product(all.drop_front(2), d.b.getContext()))};
@@ -69,7 +111,7 @@ template <typename WithPositions, typename Pool> static void deriveLargest(Deriv
   auto positions =
       WithPositions::create(d.b, d.x().value(), op.getKernelSizeAttr(), op.getStrideAttr(),
                             op.getPaddingAttr(), op.getDilationAttr(), op.getCeilModeAttr());
-  d.add(0, atLargest(d, d.dims(), {positions.getIndices(), d.b}, d.dy()));
+  d.add(0, atLargest(d, d.dims(), {positions.getIndices(), d.b}, d.dy(), MaxWindows(op)));
 }
 static void derive(Derivation &d, MaxPool1dOp op) { deriveLargest<MaxPool1dWithIndicesOp>(d, op); }
 static void derive(Derivation &d, MaxPool2dOp op) { deriveLargest<MaxPool2dWithIndicesOp>(d, op); }
@@ -77,33 +119,40 @@ static void derive(Derivation &d, MaxPool2dOp op) { deriveLargest<MaxPool2dWithI
 /// The op is a maximum over windows of planes, and then over windows of the first spatial dim.
 static void derive(Derivation &d, MaxPool3dOp op) {
   Dims x = d.dims(), y = d.dy().dims();
-  ArrayRef<int64_t> kernel = op.getKernelSize(), stride = op.getStride().value_or(kernel);
+  MaxWindows all(op);
   auto pool = [&](const Term &of, auto numbers) {
-    auto list = [&](ArrayRef<int64_t> all, int64_t other) {
-      return d.b.getDenseI64ArrayAttr(numbers(all, other));
-    };
-    return MaxPool2dWithIndicesOp::create(d.b, of.value(), list(kernel, 1), list(stride, 1),
-                                          list(op.getPadding(), 0), list(op.getDilation(), 1),
-                                          op.getCeilModeAttr());
+    MaxWindows windows;
+    windows.kernel = numbers(all.kernel, 1);
+    windows.stride = numbers(all.stride, 1);
+    windows.padding = numbers(all.padding, 0);
+    windows.dilation = numbers(all.dilation, 1);
+    auto list = [&](ArrayRef<int64_t> of) { return d.b.getDenseI64ArrayAttr(of); };
+    auto made = MaxPool2dWithIndicesOp::create(d.b, of.value(), list(windows.kernel),
+                                               list(windows.stride), list(windows.padding),
+                                               list(windows.dilation), op.getCeilModeAttr());
+    return std::make_pair(made, windows);
   };
   Dims planes{x[0], normalize(x[1] * x[2]), x[3], x[4]};
-  auto inPlanes =
-      pool(d.x().reshape(planes), [](ArrayRef<int64_t> all, int64_t) { return all.drop_front(); });
+  auto [inPlanes, ofPlanes] = pool(d.x().reshape(planes), [](ArrayRef<int64_t> all, int64_t) {
+    return llvm::to_vector(all.drop_front());
+  });
   Term values(inPlanes.getValues(), d.b);
   AffineExpr area = normalize(y[3] * y[4]);
   Dims lines{x[0], x[1], x[2], area};
-  auto inLines = pool(values.reshape(lines), [](ArrayRef<int64_t> all, int64_t other) {
+  auto [inLines, ofLines] = pool(values.reshape(lines), [](ArrayRef<int64_t> all, int64_t other) {
     return SmallVector<int64_t>{all[0], other};
   });
   Term dy = d.dy().reshape({y[0], y[1], y[2], area});
-  Term worth = atLargest(d, lines, {inLines.getIndices(), d.b}, dy).reshape(values.dims());
-  d.add(0, atLargest(d, planes, {inPlanes.getIndices(), d.b}, worth).reshape(x));
+  Term worth = atLargest(d, lines, {inLines.getIndices(), d.b}, dy, ofLines).reshape(values.dims());
+  d.add(0, atLargest(d, planes, {inPlanes.getIndices(), d.b}, worth, ofPlanes).reshape(x));
 }
 
-/// The second result of the op has the positions.
-static void derivePositioned(Derivation &d) { d.add(0, atLargest(d, d.dims(), d.y(1), d.dy())); }
-static void derive(Derivation &d, MaxPool1dWithIndicesOp) { derivePositioned(d); }
-static void derive(Derivation &d, MaxPool2dWithIndicesOp) { derivePositioned(d); }
+/// Derives an op whose second result has the positions.
+template <typename Pool> static void derivePositioned(Derivation &d, Pool op) {
+  d.add(0, atLargest(d, d.dims(), d.y(1), d.dy(), MaxWindows(op)));
+}
+static void derive(Derivation &d, MaxPool1dWithIndicesOp op) { derivePositioned(d, op); }
+static void derive(Derivation &d, MaxPool2dWithIndicesOp op) { derivePositioned(d, op); }
 
 // The ops patches and overlap_add are each other's derivatives.
 static void derive(Derivation &d, PatchesOp op) {

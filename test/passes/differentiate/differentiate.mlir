@@ -60,6 +60,57 @@ func.func @batch(%w: tensor<5x3x3x3xf32>, %i: tensor<?x3x8x8xf32, #dl.t<[s0, 3, 
 
 // -----
 
+// The derivative by x has the dims of x without a pad. The sums for a bias take each sample first.
+// CHECK-LABEL: func.func @padding
+// CHECK: dl.conv_transpose2d {{.*}}output_padding = array<i64: 1, 0>, padding = array<i64: 1, 1>, stride = array<i64: 2, 1>} : (tensor<2x5x4x8xf32>, tensor<5x3x3x3xf32>) -> tensor<2x3x8x8xf32>
+// CHECK-NOT: dl.pad
+// CHECK: dl.sum {{.*}} {dim = array<i64: 2, 3>} : (tensor<2x5x4x8xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: dl.sum {{.*}} {dim = array<i64: 0>} : (tensor<2x5xf32>) -> tensor<5xf32>
+func.func @padding(%x: tensor<2x3x8x8xf32>, %w: tensor<5x3x3x3xf32>, %b: tensor<5xf32>) -> tensor<2x5x4x8xf32> {
+  %y = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>, stride = array<i64: 2, 1>} : (tensor<2x3x8x8xf32>, tensor<5x3x3x3xf32>, tensor<5xf32>) -> tensor<2x5x4x8xf32>
+  return %y : tensor<2x5x4x8xf32>
+}
+
+// -----
+
+// An element of windows that do not overlap looks whether its window chose it.
+// CHECK-LABEL: func.func @apart
+// CHECK: %{{.*}}, %[[AT:.*]] = dl.max_pool2d_with_indices %arg0
+// CHECK: %[[ROWS:.*]] = dl.repeat_interleave %[[AT]] {dim = 2 : i64, repeats = 2 : i64}
+// CHECK: dl.repeat_interleave %[[ROWS]] {dim = 3 : i64, repeats = 2 : i64}
+// CHECK: dl.eq
+// CHECK: dl.where
+// CHECK-NOT: dl.scatter_add
+func.func @apart(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32> {
+  %y = dl.max_pool2d %x {kernel_size = array<i64: 2, 2>} : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
+  return %y : tensor<2x3x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @overlapping
+// CHECK: dl.scatter_add
+func.func @overlapping(%x: tensor<2x3x9x9xf32>) -> tensor<2x3x4x4xf32> {
+  %y = dl.max_pool2d %x {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>} : (tensor<2x3x9x9xf32>) -> tensor<2x3x4x4xf32>
+  return %y : tensor<2x3x4x4xf32>
+}
+
+// -----
+
+// An LSTM runs step by step, with a product for each step in both directions. The gates are kept, and no product is
+// computed again. The derivative by the weight is one product.
+// CHECK-LABEL: func.func @lstm
+// CHECK-COUNT-2: dl.matmul {{.*}} : (tensor<3x4xf32>, tensor<4x16xf32>) -> tensor<3x16xf32>
+// CHECK: dl.stack
+// CHECK-COUNT-2: dl.matmul {{.*}} : (tensor<3x16xf32>, tensor<16x4xf32>) -> tensor<3x4xf32>
+// CHECK: dl.matmul {{.*}} : (tensor<16x6xf32>, tensor<6x4xf32>) -> tensor<16x4xf32>
+func.func @lstm(%gates: tensor<2x3x16xf32>, %w: tensor<4x4x4xf32>) -> tensor<2x3x4xf32> {
+  %y, %h, %c = dl.lstm_steps %gates, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<2x3x16xf32>, tensor<4x4x4xf32>) -> (tensor<2x3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>)
+  return %y : tensor<2x3x4xf32>
+}
+
+// -----
+
 func.func @unknown(%x: tensor<1x1x4x4xf32>, %boxes: tensor<2x5xf32>) -> tensor<2x1x2x2xf32> {
   // expected-error @+1 {{has no derivative that dlc knows: it is 'roi_pool'}}
   %y = dl.roi_pool %x, %boxes {output_size = array<i64: 2, 2>} : (tensor<1x1x4x4xf32>, tensor<2x5xf32>) -> tensor<2x1x2x2xf32>

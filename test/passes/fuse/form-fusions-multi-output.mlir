@@ -227,3 +227,26 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
     return %h, %y : tensor<?x16xf32, #dl.t<[s0, 16]>>, tensor<?x16xf32, #dl.t<[s0, 16]>>
   }
 }
+
+// -----
+
+// A step of Adam, whose moments are stored: a map with several results joins what it reads, too.
+// CHECK-LABEL: dlx.program @Step
+// CHECK: dlx.launch @{{.*}}(%{{.*}}) -> (%[[W:.*]], %[[V:.*]], %[[M:.*]]) :
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.return %[[M]], %[[V]], %[[W]]
+// CPU-LABEL: dlx.program @Step
+// CPU-COUNT-1: dlx.launch
+// CPU-NOT: dlx.launch
+// CPU: dlx.return
+module {
+  func.func @Step(%g: tensor<8x16xf32>, %m: tensor<8x16xf32>, %v: tensor<8x16xf32>, %w: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>) {
+    %n = dl.add %m, %g : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    %q = dl.mul %g, %g : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    %u = dl.add %v, %q : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    %r = dl.sqrt %u : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %d = dl.div %n, %r : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    %x = dl.sub %w, %d : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    return %n, %u, %x : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>
+  }
+}

@@ -1,5 +1,5 @@
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s --check-prefixes=CHECK,CUDA
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions),outline-kernels))' -split-input-file | FileCheck %s --check-prefix=KIND
 
 // A sum and the norm of it are stored by one kernel.
@@ -78,5 +78,21 @@ module {
     %a = dl.amax %x {dim = array<i64: 1>} : (tensor<64x48xf32>) -> tensor<64xf32>
     %b = dl.amin %x {dim = array<i64: 1>, dl.no_fuse} : (tensor<64x48xf32>) -> tensor<64xf32>
     return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+}
+
+// -----
+
+// A long row that is not contiguous would be read twice by one kernel of the CPU that stores its elements.
+// CHECK-LABEL: func.func @LongColumns
+// CPU: %[[Y:.*]] = dl.fusion(%{{.*}}, %{{.*}}) : (tensor<256x262144xf32>, tensor<256x262144xf32>) -> tensor<256x262144xf32>
+// CPU: dl.fusion(%[[Y]])
+// CUDA: dl.fusion(%{{.*}}, %{{.*}}) {rows}
+// CUDA-NOT: dl.fusion
+module {
+  func.func @LongColumns(%x: tensor<256x262144xf32>, %z: tensor<256x262144xf32>) -> (tensor<256x262144xf32>, tensor<262144xf32>) {
+    %y = dl.mul %x, %z : (tensor<256x262144xf32>, tensor<256x262144xf32>) -> tensor<256x262144xf32>
+    %s = dl.sum %y {dim = array<i64: 0>} : (tensor<256x262144xf32>) -> tensor<262144xf32>
+    return %y, %s : tensor<256x262144xf32>, tensor<262144xf32>
   }
 }

@@ -166,6 +166,7 @@ struct TrainingOptions {
   bool scalesLoss = false;         // against underflow of gradients in f16
   std::optional<double> clipNorm;  // the most that the norm of all gradients together may be
   std::optional<double> clipValue; // the most that a number of a gradient may be
+  bool onGpu = false;              // the step is for a GPU
 };
 
 /// A model, and what makes a step of training of it.

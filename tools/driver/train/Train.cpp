@@ -34,6 +34,7 @@ public:
 
 private:
   int checkOptions() const;
+  bool isForGpu() const;
   int compileProgram(ModuleOp module, const std::string &name, StepProgram &program);
   int prepare();
   int setFirstWeights();
@@ -81,6 +82,11 @@ int Training::checkOptions() const {
   return checkNew(options.output, options.force);
 }
 
+bool Training::isForGpu() const {
+  const std::string &device = options.device.device;
+  return device.starts_with("cuda") || (device == "auto" && access("/dev/nvidiactl", R_OK) == 0);
+}
+
 int Training::compileProgram(ModuleOp module, const std::string &name, StepProgram &program) {
   SmallString<128> source(folder), package(folder);
   llvm::sys::path::append(source, name + ".mlir");
@@ -91,10 +97,7 @@ int Training::compileProgram(ModuleOp module, const std::string &name, StepProgr
   asked.input = source.str();
   asked.output = package.str();
   asked.compileFrom = "import";
-  const std::string &device = options.device.device;
-  bool hasGpu =
-      device.starts_with("cuda") || (device == "auto" && access("/dev/nvidiactl", R_OK) == 0);
-  asked.targets = {hasGpu ? "cuda" : "cpu"};
+  asked.targets = {isForGpu() ? "cuda" : "cpu"};
   asked.quiet = true;
   asked.precision = options.precision;
   if (int code = compile(asked))
@@ -108,7 +111,9 @@ int Training::prepare() {
   ImportedModel model;
   if (int code = importTrainedModel(options, model))
     return code;
-  if (int code = makeTrainingStep(model, options.training, step))
+  TrainingOptions training = options.training;
+  training.onGpu = isForGpu();
+  if (int code = makeTrainingStep(model, training, step))
     return code;
   if (int code = compileProgram(*model.module, "step", program))
     return code;

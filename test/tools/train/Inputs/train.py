@@ -265,7 +265,7 @@ expect(
 
 write(
     "steps.dl",
-    TEXT.replace("a: Linear(4, 8)", "a: LSTM(4, 8, batch_first=true)").replace(
+    TEXT.replace("a: Linear(4, 8)", "a: GRU(4, 8, batch_first=true)").replace(
         "relu(a(x))", "a(stack([x, x], 1))[0][:, 1]"
     ),
 )
@@ -275,7 +275,7 @@ expect(
     (run.returncode, run.stderr),
     (
         3,
-        "error: the step has a dl.lstm_steps, which the language cannot write; 'dlc train' runs it, "
+        "error: the step has a dl.gru_steps, which the language cannot write; 'dlc train' runs it, "
         "and -o FILE.mlir writes it\n",
     ),
 )

@@ -21,7 +21,6 @@ namespace dlc {
 using frontend::quote;
 
 /// Notes how the weight begins.
-
 void StepBuilder::noteFirst(dl::WeightOp weight) {
   step.weights.push_back(firstWeightOf(weight.getResult()));
   if (step.weights.back().kind != FirstWeight::Stored)
@@ -33,7 +32,6 @@ void StepBuilder::noteFirst(dl::WeightOp weight) {
 }
 
 /// Keeps one dl.weight op for each weight.
-
 void StepBuilder::shareWeights() {
   llvm::StringMap<dl::WeightOp> first;
   for (auto op : llvm::make_early_inc_range(function.getOps<dl::WeightOp>())) {
@@ -48,7 +46,6 @@ void StepBuilder::shareWeights() {
 }
 
 /// Whether the weight is a mean or variance that a norm has kept.
-
 static bool isStatistic(dl::WeightOp weight) {
   return llvm::any_of(weight->getUses(), [](OpOperand &use) {
     return isa<dl::BatchNormOp>(use.getOwner()) &&
@@ -59,7 +56,6 @@ static bool isStatistic(dl::WeightOp weight) {
 /// Chooses the weights that are trained; with the means and variances that norms have kept, if
 
 /// `withStatistics`.
-
 int StepBuilder::chooseWeights(bool withStatistics) {
   auto patterns = LayerPatterns::create(options.trained);
   if (!patterns)
@@ -96,7 +92,6 @@ int StepBuilder::chooseWeights(bool withStatistics) {
 /// What a layer does in training that dlc does not; empty: it does it.
 
 /// Makes each dropout draw from the state `generator`.
-
 int StepBuilder::addLoss() {
   Snippet snippet(model, "--loss");
   LossInputs used;
@@ -126,7 +121,6 @@ int StepBuilder::addLoss() {
 }
 
 /// The loss times 2^16 and 2 to the power of a state.
-
 Value StepBuilder::scaled(dl::Builder &builder, Value loss) {
   exponent = addState(kScaleExponent, RankedTensorType::get({}, builder.getF32Type()));
   dl::Term power(builder.make<dl::Exp2Op>(exponent), builder);
@@ -138,7 +132,10 @@ int StepBuilder::differentiate() {
   dl::Builder builder(end);
   Value loss = options.scalesLoss ? scaled(builder, outputs.front()) : outputs.front();
   SmallVector<Operation *> ops = dl::opsBetween(held, {loss});
-  if (auto unknown = dl::differentiate(builder, ops, loss, trained, gradients)) {
+  dl::GradientChoices choices;
+  choices.keepsGates = !options.onGpu;
+  if (auto unknown =
+          dl::differentiate(builder, ops, loss, trained, gradients, [] { return true; }, choices)) {
     unknown->op->emitError("has no derivative that dlc knows: it is ")
         << unknown->form << unknown->advice;
     return kUnsupported;
@@ -169,7 +166,6 @@ Value StepBuilder::addState(StringRef name, Type type) {
 }
 
 /// Replaces each trained weight by the state of its name.
-
 void StepBuilder::useStates(ArrayRef<Value> states, ArrayRef<std::string> names) {
   for (Value weight : trained) {
     noteFirst(weight.getDefiningOp<dl::WeightOp>());
@@ -201,7 +197,6 @@ int StepBuilder::addUpdate() {
 }
 
 /// The outputs become the loss and the metrics; states have their next values.
-
 int StepBuilder::finish() {
   Builder builder(function.getContext());
   SmallVector<Value> results = outputs;
@@ -235,7 +230,6 @@ int StepBuilder::finish() {
 /// Makes each trained weight an input of its name, behind the others.
 
 /// Removes the symbols that the data decide. Fails if the step needs one of them.
-
 int StepBuilder::dropSymbolsOfData() {
   llvm::SmallBitVector ofData = symbolsOfData(*model.module);
   int first = ofData.find_first();
