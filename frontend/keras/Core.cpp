@@ -3,6 +3,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/keras/KerasCall.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::frontend {
@@ -136,7 +138,7 @@ static void batchNormalization(KerasCall &call) {
   if (a.flag("scale") != a.flag("center"))
     (a.flag("scale") ? beta : gamma) = call.full(a.flag("scale") ? 0.0 : 1.0, {channels});
   // Keras's momentum is what stays of the stored statistics.
-  Item share{1 - a.get("momentum").as<double>(), call.loc};
+  Item share{std::round((1 - a.get("momentum").as<double>()) * 1e12) / 1e12, call.loc};
   Item y = call.function("batch_norm", {x, mean, variance, gamma, beta},
                          {Named{"eps", a.get("epsilon")}, Named{"momentum", share},
                           Named{"biased", {true, call.loc}}});

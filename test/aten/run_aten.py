@@ -24,10 +24,11 @@ from cases import SEED, split  # noqa: E402
 #: A run takes one in so many of the database, of the larger files of tests, and of the networks.
 PARTS = 24
 #: Files that every run takes.
-OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend", "training")
+OWN = ("modules", "own_ops", "subclass_tensors", "draws", "backend")
 #: The same, of which it runs a sample by itself.
 SAMPLED = ("constructs",)
 BY_SEED = ("control", "complex", "flexible", "decoders", "exported")
+TRAINED = "resnet34 convnext_tiny densenet121 vision_transformer gpt2 bert t5 gru_text".split()
 NETWORKS = "resnet34 bert gpt2 gru_text translator ssdlite mixtral".split()
 
 
@@ -38,6 +39,9 @@ def commands():
     for name in (*SAMPLED, "tags", *BY_SEED):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
     found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{SEED % PARTS}/{PARTS}"]
+    found["training"] = [os.path.join(HERE, "training", "run_trainer.py")]
+    share, _ = split(TRAINED, 2)
+    found["gradients"] = [os.path.join(HERE, "training", "run_gradients.py"), *share]
     share, _ = split(NETWORKS, 3)
     found["networks"] = [os.path.join(python, "run_modules.py"), *share]
     return found

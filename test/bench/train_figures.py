@@ -5,8 +5,9 @@ backward and Adam, the same batch and threads, in turn.
     train_figures.py [--rounds N] [--threads N] [--eager] [NAME]...
 
 A row has the least time of a step in milliseconds over the rounds, what PyTorch's better one takes
-of it, and the seconds that `dlc train` takes besides its steps: reading, compiling, writing. With
---eager torch.compile is left out. Needs a Python with PyTorch."""
+of it, and the seconds that `dlc train` takes besides its steps: reading, compiling, writing. The
+networks of train_networks.py are trained by dlc.Trainer; their last column has the seconds to the
+first step. With --eager torch.compile is left out. Needs a Python with PyTorch and torchvision."""
 
 import argparse
 import json
@@ -26,6 +27,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, "test", folder) for folder in ("conformance", "tools/train")]
 from dlc_tool import DLC  # noqa: E402
 from run_training import Named, model  # noqa: E402
+from train_networks import NETWORKS  # noqa: E402
+
+sys.path.insert(0, os.path.join(os.environ.get("DLC_BUILD_DIR", ROOT + "/build"), "python"))
 
 CASES = {}
 
@@ -151,15 +155,52 @@ class Dlc:
         return min(epoch["seconds"] / epoch["steps"] for epoch in epochs) * 1e3
 
 
+def least_time(once):
+    """In milliseconds, of the steps of a second."""
+    least, end = math.inf, time.perf_counter() + 1
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        once()
+        least = min(least, time.perf_counter() - begin)
+    return least * 1e3
+
+
+class ByTrainer:
+    def __init__(self, name, threads, _):
+        import dlc
+
+        make, batch_of = NETWORKS[name]
+        net, self.batch = make(), batch_of()
+        trained = [one for one in net.parameters() if one.requires_grad]
+        optimizer = torch.optim.Adam(trained, 1e-3)
+        begin = time.perf_counter()
+        self.trainer = dlc.Trainer(
+            net, F.cross_entropy, optimizer, device="cpu", threads=threads, dynamic=False
+        )
+        self.trainer.step(*self.batch)
+        self.start = time.perf_counter() - begin
+
+    def step(self):
+        return least_time(lambda: self.trainer.step(*self.batch))
+
+
+def module_of(name):
+    """The module, its inputs and targets."""
+    if name in NETWORKS:
+        make, batch_of = NETWORKS[name]
+        return make(), *batch_of()
+    batch, _, (dtype, dims), _, module = CASES[name]
+    shape = [batch, *(int(dim) for dim in dims.split(","))]
+    x = torch.randint(0, 128, shape) if dtype == "i64" else torch.randn(shape)
+    return module(), x, torch.zeros(batch, dtype=torch.int64)
+
+
 class Torch:
     def __init__(self, name, compiled):
-        batch, _, (dtype, dims), _, module = CASES[name]
-        shape = [batch, *(int(dim) for dim in dims.split(","))]
-        self.net = module()
+        self.net, x, t = module_of(name)
         call = torch.compile(self.net) if compiled else self.net
-        optimizer = torch.optim.Adam(self.net.parameters(), 1e-3)
-        x = torch.randint(0, 128, shape) if dtype == "i64" else torch.randn(shape)
-        t = torch.zeros(batch, dtype=torch.int64)
+        trained = [one for one in self.net.parameters() if one.requires_grad]
+        optimizer = torch.optim.Adam(trained, 1e-3)
 
         def once():
             optimizer.zero_grad()
@@ -171,12 +212,7 @@ class Torch:
             once()
 
     def step(self):
-        least, end = math.inf, time.perf_counter() + 1
-        while time.perf_counter() < end:
-            begin = time.perf_counter()
-            self.once()
-            least = min(least, time.perf_counter() - begin)
-        return least * 1e3
+        return least_time(self.once)
 
 
 def main():
@@ -198,9 +234,9 @@ def main():
     )
     print("|---|---:|" + "---:|" * len(kinds) + "---:|---:|")
     ratios = []
-    for name in options.names or CASES:
+    for name in options.names or [*CASES, *NETWORKS]:
         with tempfile.TemporaryDirectory() as folder:
-            ours = Dlc(name, options.threads, folder)
+            ours = (Dlc if name in CASES else ByTrainer)(name, options.threads, folder)
             theirs = [Torch(name, kind == "compiled") for kind in kinds]
             times = [math.inf] * (1 + len(kinds))
             for _ in range(options.rounds):

@@ -232,6 +232,11 @@ static std::string uniqueLayer(llvm::StringSet<> &paths, StringRef path,
   return made;
 }
 
+/// Whether each argument of the layer goes to the parameter of its name.
+static bool passesByName(const LayerKind &kind) {
+  return llvm::all_of(kind.passes, [](const auto &pass) { return pass.parameter == pass.from; });
+}
+
 std::optional<RecoveredLayer> recoverLayer(const Signature &signature, Operation &op,
                                            ArrayRef<std::string> scope, llvm::StringSet<> &paths,
                                            Program &program) {
@@ -254,7 +259,7 @@ std::optional<RecoveredLayer> recoverLayer(const Signature &signature, Operation
   int64_t rank = cast<RankedTensorType>(layer.input.getType()).getRank();
   for (const LayerKind &kind : frontend::layerKinds()) {
     bool isCandidate = kind.function == signature.name && !kind.build && kind.weights &&
-                       kind.passes.empty() && kind.call == "(Tensor input)" &&
+                       passesByName(kind) && kind.call == "(Tensor input)" &&
                        (kind.ranks.empty() || llvm::is_contained(kind.ranks, rank));
     if (!isCandidate)
       continue;

@@ -4,6 +4,8 @@
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -183,8 +185,9 @@ static bool buildBatchNorm(NodeImport &node) {
       axes.push_back(static_cast<int64_t>(axis));
     useBatchStatistics(node, operands, axes, momentum, shape);
   }
-  Item y =
-      node.call("batch_norm", operands, {{"eps", item(eps)}, {"momentum", item(1 - momentum)}});
+  // What goes into the statistics: 0.1 where 0.9f of them stays.
+  double share = std::round((1 - momentum) * 1e7) / 1e7;
+  Item y = node.call("batch_norm", operands, {{"eps", item(eps)}, {"momentum", item(share)}});
   node.set(0, node.cast(isSpatial ? y : node.reshape(y, dims), node.dtype(0)));
   return !node.hasFailed();
 }

@@ -100,7 +100,7 @@ TEST_F(TorchCalls, argumentsWithoutAnAttribute) {
   same("divide(_i, 2, rounding_mode=\"floor\")", "div(_i, 2, rounding_mode=\"floor\")", "i64[4]");
   same("subtract(_h, 1, alpha=2)", "sub(_h, 1, alpha=2)", "f16[4]");
   same("batch_norm(x[:, 0], zeros(8), ones(8), training=false, momentum=0.5, eps=0.1)",
-       "batch_norm(x[:, 0], zeros(8), ones(8), eps=0.1)", "f32[N,8,8]");
+       "batch_norm(x[:, 0], zeros(8), ones(8), momentum=0.5, eps=0.1)", "f32[N,8,8]");
   same("avg_pool2d(x, (2, 2), ())", "avg_pool2d(x, 2)", "f32[N,3,4,4]");
   same("_i.to(_h)", "_i.to(f16)", "f16[4]");
   gives("prelu(_h, sum(_h))", "f16[4]");

@@ -220,6 +220,8 @@ def write(module, example, folder, outputs=None, dynamic=None, keeps_states=True
     text = made.text()
     structure.remark = shapes.remark() if dynamic == "auto" else None
     structure.states = dict(made.tensors.states)
+    structure.targets = {name: made.tensors.targets[name] for name in made.weights
+                         if name in made.tensors.targets}
     structure.buffers = {
         name: tensor.clone() if tensor.any() else tensor.new_zeros(()).expand(tensor.shape)
         for name, tensor in made.tensors.buffers.items()

@@ -24,6 +24,8 @@ class ModuleTensors:
         self.program, self.keeps_states = program, keeps_states
         self.declared, self.weights, self.states, self.begins = [], {}, {}, False
         self.buffers = {}
+        #: the names in the module's state_dict of weights by those in the text
+        self.targets = {}
         #: first parts of the names of weights
         self.places = set()
 
@@ -54,6 +56,7 @@ class ModuleTensors:
             )
             if key not in seen or not tensor.numel():
                 seen[key] = self._name(target)
+                self.targets[seen[key]] = target
                 self.declare(seen[key], tensor)
             self.program.scope.values[node] = seen[key]
 

@@ -43,6 +43,9 @@ class FileSource:
     def values(self, weights: Mapping[str, Any]) -> dict[str, Any]:
         return dict(weights)
 
+    def key(self, name: str) -> str:
+        return name
+
     def own_name(self, name: str) -> str | None:
         return name
 

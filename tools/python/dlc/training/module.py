@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,6 @@ from ..model import Model
 from . import optimizers
 from .batches import leaves_of
 from .program import Source
-from .tensors import read_safetensors
 
 
 class _WithLoss(torch.nn.Module):
@@ -122,7 +120,8 @@ class ModuleSource:
                 self.net.train()
             self.whole.training = False  # so that torch.export keeps the modes of its parts
             path, self._structure = self._exported(x, y, folder)
-        weights = [name for name in self._weights(path) if self._is_trained(name)]
+        self.targets = self._structure.targets
+        weights = [name for name, target in self.targets.items() if self._is_trained(target)]
         if not weights:
             raise Error("the loss depends on no parameter that is to be trained", Code.USAGE)
         return self._source(path, weights)
@@ -134,14 +133,11 @@ class ModuleSource:
     def of_evaluation(self, x: Any, y: Any, folder: str) -> Source:
         with _modes(self.net):
             self.whole.eval()
-            path, _ = self._exported(x, y, folder)
+            path, structure = self._exported(x, y, folder)
         changed = self._changed()
-        return self._source(path, [name for name in self._weights(path)
-                                   if self._is_trained(name) or name in changed])
-
-    def _weights(self, path: str) -> list[str]:
-        beside = os.path.splitext(path)[0] + ".safetensors"
-        return list(read_safetensors(beside)) if os.path.exists(beside) else []
+        self._evaluated = structure.targets
+        return self._source(path, [name for name, target in structure.targets.items()
+                                   if self._is_trained(target) or target in changed])
 
     def _is_trained(self, name: str) -> bool:
         try:
@@ -155,22 +151,27 @@ class ModuleSource:
         return self.step.state_dict()
 
     def values(self, weights: Mapping[str, Any]) -> dict[str, Any]:
-        """All that steps change, by the names of the programs."""
-        found = dict(weights)
-        for name, value in self._changed().items():
-            found[name] = value.numpy() if value.dtype != torch.bfloat16 else value.float().numpy()
+        """All that steps change, by the names in `whole`."""
+        found = {self.targets[name]: value for name, value in weights.items()}
+        for target, value in self._changed().items():
+            value = value.float() if value.dtype == torch.bfloat16 else value
+            found[target] = value.numpy()
         return found
 
-    def own_name(self, name: str) -> str | None:
+    def key(self, name: str) -> str:
+        """What `values` calls a state of the evaluation."""
+        return self._evaluated[name]
+
+    def own_name(self, target: str) -> str | None:
         """The name in the module's state_dict; None: it is not of the module."""
-        return name.removeprefix("net.") if name.startswith("net.") else None
+        return target.removeprefix("net.") if target.startswith("net.") else None
 
     def put_back(self, values: Mapping[str, Any]) -> None:
         held = {**dict(self.whole.named_parameters(remove_duplicate=False)),
                 **dict(self.whole.named_buffers(remove_duplicate=False))}
         with torch.no_grad():
-            for name, value in values.items():
-                held[name].copy_(torch.as_tensor(np.array(value)))
+            for target, value in values.items():
+                held[target].copy_(torch.as_tensor(np.array(value)))
 
     def as_results(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: torch.as_tensor(np.array(value)) for name, value in values.items()}

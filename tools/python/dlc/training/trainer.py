@@ -295,8 +295,9 @@ class Trainer:
             if values is None:
                 values = self._values()
                 for name in self._evaluation.first:
-                    if name in values:
-                        self._evaluation.model.set_state(name, values[name])
+                    key = self._source.key(name)
+                    if key in values:
+                        self._evaluation.model.set_state(name, values[key])
             count = len(leaves_of(x)[0])
             rows += count
             model = self._evaluation.model

@@ -15,9 +15,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-sys.path.insert(
-    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
-)
+TEST = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
+sys.path.insert(0, os.path.join(TEST, "python"))
 from models import ROOT, Failure, dlc, refused, run  # noqa: E402
 
 BATCH, ROWS = 16, 40  # the last batch of an epoch has 8 rows
@@ -250,6 +249,33 @@ def test_takes_texts():
     changed = [name for name, value in net.state_dict().items() if not value.equal(before[name])]
     if changed != ["2.weight", "2.bias"]:
         raise Failure(f"it has trained {changed}")
+
+
+def test_names_that_the_language_cannot_have():
+    """Names of Python's dicts; the evaluation calls them in its own way."""
+
+    class Odd(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleDict({"a-1": nn.Linear(7, 9), "forward-x": nn.BatchNorm1d(9)})
+            self.last = nn.Linear(9, 3)
+
+        def forward(self, x):
+            return self.last(torch.tanh(self.parts["forward-x"](self.parts["a-1"](x))))
+
+    torch.manual_seed(9)
+    net = Odd()
+    twin = copy.deepcopy(net).double()
+    x, y = rows()
+    trainer = dlc.Trainer(net, F.mse_loss, sgd(net), device="cpu")
+    history = trainer.fit(
+        x, y, epochs=2, batch_size=BATCH, shuffle=False, validation_data=(x, y), verbose=False
+    )
+    compare(net, twin, history, reference(twin, F.mse_loss, sgd(twin), x, y))
+    with torch.no_grad():
+        close(
+            history["val_loss"][-1], F.mse_loss(twin.eval()(x.double()), y.double()), 1e-4, "eval"
+        )
 
 
 def test_drops_elements_in_training_alone():
