@@ -28,8 +28,8 @@ def network():
     )
 
 
-def main(data, checkpoint, epochs=5):
-    dist.init_process_group("gloo")
+def learn(data, checkpoint, epochs):
+    """One process of several, which torch.distributed knows."""
     rank, processes = dist.get_rank(), dist.get_world_size()
 
     def average(gradients):
@@ -46,7 +46,7 @@ def main(data, checkpoint, epochs=5):
     trainer.fit(
         x,
         labels,
-        epochs=int(epochs),
+        epochs=epochs,
         batch_size=64,
         share=(rank, processes),
         verbose=rank == 0,
@@ -54,7 +54,12 @@ def main(data, checkpoint, epochs=5):
         saves=rank == 0,
     )
     if rank == 0:
-        print("loss over all samples:", round(trainer.evaluate(x, labels)["loss"], 6))
+        print("loss over all samples:", round(trainer.evaluate(x, labels)["loss"], 6), flush=True)
+
+
+def main(data, checkpoint, epochs=5):
+    dist.init_process_group("gloo")
+    learn(data, checkpoint, int(epochs))
     dist.destroy_process_group()
 
 

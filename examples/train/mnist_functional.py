@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A functional Keras network with a residual connection and batch norms for MNIST; two lines say
 dlc."""
+
 import keras
 from keras import layers
 
@@ -20,9 +21,12 @@ x = layers.add([x, y])
 x = layers.GlobalAveragePooling2D()(layers.Conv2D(32, 3, activation="relu")(x))
 model = keras.Model(inputs, layers.Dense(10)(x))
 
-model.compile(optimizer=keras.optimizers.Adam(1e-3),
-              loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-              metrics=["accuracy"])
-history = dlc.Trainer(model).fit(x_train, y_train, epochs=5, batch_size=64,
-                                 validation_data=(x_test, y_test))
+model.compile(
+    optimizer=keras.optimizers.Adam(1e-3),
+    loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    metrics=["accuracy"],
+)
+history = dlc.Trainer(model).fit(
+    x_train, y_train, epochs=5, batch_size=64, validation_data=(x_test, y_test)
+)
 print("test accuracy:", round(history["val_accuracy"][-1], 4))

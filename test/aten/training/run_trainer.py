@@ -3,6 +3,7 @@ in double precision."""
 
 import concurrent.futures
 import copy
+import importlib.util
 import os
 import re
 import subprocess
@@ -17,7 +18,7 @@ from torch.nn import functional as F
 
 TEST = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
 sys.path.insert(0, os.path.join(TEST, "python"))
-from models import ROOT, Failure, dlc, refused, run  # noqa: E402
+from models import ROOT, Failure, LeftOut, dlc, refused, run  # noqa: E402
 
 BATCH, ROWS = 16, 40  # the last batch of an epoch has 8 rows
 
@@ -422,44 +423,51 @@ def test_averages_gradients():
             close(value, wanted, 1e-4, "weights")
 
 
-def test_ddp():
-    """examples/train/ddp.py by two processes of torchrun: the loss of one process; and again from
-    its checkpoint, after it was killed."""
-    folder = tempfile.mkdtemp()
+def samples_file(folder):
     random = torch.Generator().manual_seed(1)
     x = torch.randn(300, 1, 8, 8, generator=random)
     labels = (x.flatten(1) @ torch.randn(64, 10, generator=random)).argmax(1)
-    data = os.path.join(folder, "data.npz")
-    np.savez(data, x=x.numpy(), labels=labels.numpy())
+    path = os.path.join(folder, "data.npz")
+    np.savez(path, x=x.numpy(), labels=labels.numpy())
+    return path
 
-    def run_by(processes, name, epochs):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "torch.distributed.run",
-                "--standalone",
-                "--nproc-per-node",
-                str(processes),
-                os.path.join(ROOT, "examples", "train", "ddp.py"),
-                data,
-                os.path.join(folder, name),
-                str(epochs),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        found = re.search(r"loss over all samples: ([\d.]+)", done.stdout)
-        if not found:
-            raise Failure(done.stdout + done.stderr[-2000:])
-        return float(found[1])
 
-    alone, both = run_by(1, "one", 3), run_by(2, "two", 3)
-    run_by(2, "parts", 1)
-    parts = run_by(2, "parts", 3)
+def loss_of(*command):
+    """What an example prints at its end."""
+    run = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)
+    found = re.search(r"loss over all samples: ([\d.]+)", run.stdout + run.stderr)
+    if not found:
+        raise Failure(run.stdout[-2000:] + run.stderr[-2000:])
+    return float(found[1])
+
+
+def by_torchrun(processes, data, checkpoint, epochs):
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes))
+    example = os.path.join(ROOT, "examples", "train", "ddp.py")
+    return loss_of(*launcher, example, data, checkpoint, str(epochs))
+
+
+def test_ddp():
+    """examples/train/ddp.py by two processes of torchrun: the loss of one process; and again from
+    its checkpoint."""
+    folder = tempfile.mkdtemp()
+    data = samples_file(folder)
+    place = lambda name: os.path.join(folder, name)
+    alone, both = by_torchrun(1, data, place("one"), 3), by_torchrun(2, data, place("two"), 3)
+    by_torchrun(2, data, place("parts"), 1)
+    parts = by_torchrun(2, data, place("parts"), 3)
     close(both, alone, 1e-3, "loss of two processes")
     close(parts, both, 0, "loss of a run that goes on")
+
+
+def test_ray_train():
+    if importlib.util.find_spec("ray") is None:
+        raise LeftOut("this Python has no Ray: pip install 'ray[train]'")
+    folder = tempfile.mkdtemp()
+    data = samples_file(folder)
+    alone = by_torchrun(1, data, os.path.join(folder, "one"), 2)
+    example = os.path.join(ROOT, "examples", "train", "ray_train.py")
+    close(loss_of(example, data, os.path.join(folder, "two"), "2"), alone, 1e-3, "loss")
 
 
 def test_16_bits():
