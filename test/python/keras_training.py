@@ -200,10 +200,12 @@ def nothing_to_train(keras):
 
 def drops_inside(keras):
     layers = keras.layers
-    model = keras.Sequential([keras.Input((9, 4)), layers.LSTM(6, dropout=0.2, name="steps")])
-    model.compile("sgd", "mse")
-    with refused("layer 'steps' has dropout=0.2, which dlc does not train with; expected a Dropout layer beside it"):
-        dlc.Trainer(model, device="cpu")
+    for make in (lambda layer: layer, layers.Bidirectional):
+        steps = make(layers.LSTM(6, dropout=0.2))
+        model = keras.Sequential([keras.Input((9, 4)), steps])
+        model.compile("sgd", "mse")
+        with refused(f"layer '{steps.name}' has dropout=0.2, which dlc does not train with; expected a Dropout layer beside it"):
+            dlc.Trainer(model, device="cpu")
 
 
 def two_outputs(keras):

@@ -230,6 +230,19 @@ def test_takes_dicts_and_a_loss_of_the_module():
         close(value.double(), wanted, 1e-5, "weights")
 
 
+def test_leaves_the_module_after_an_error():
+    net = mlp()
+    before = copy.deepcopy(net.state_dict())
+    labels = torch.full((ROWS,), 7)
+    try:
+        dlc.Trainer(net, F.cross_entropy, sgd(net), device="cpu").fit(rows()[0], labels)
+        raise Failure("classes that the model does not have were taken")
+    except dlc.Error:
+        pass
+    if any(not before[name].equal(value) for name, value in net.state_dict().items()):
+        raise Failure("the module has changed")
+
+
 def test_takes_texts():
     """A loss of the language, and a schedule."""
     torch.manual_seed(6)

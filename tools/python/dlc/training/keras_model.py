@@ -11,9 +11,8 @@ import numpy as np
 
 from .. import keras_graph, keras_import, keras_text
 from ..errors import Code, Error
-from ..model import Model
 from . import optimizers
-from .batches import leaves_of
+from .model_file import FileSource
 from .program import Source
 
 _CLIPPED = "clamp({p}, 1e-7, 0.9999999)"
@@ -87,7 +86,7 @@ def _compiled_metrics(net: Any) -> list[Any]:
     return list(found) if isinstance(found, (list, tuple)) else list(found.values())
 
 
-class KerasSource:
+class KerasSource(FileSource):
     """A Keras model to train. Its weights by name are those of dlc: conv2d.kernel."""
 
     def __init__(self, net: Any, loss: Any, optimizer: Any, metrics: Mapping[str, Any] | None,
@@ -108,7 +107,7 @@ class KerasSource:
         outputs = keras_text.outputs_of(config)
         if len(outputs) != 1:
             raise Error(f"the model has {len(outputs)} outputs; dlc.Trainer takes one of one", Code.USAGE)
-        output, self.is_sparse = outputs[0], False
+        (output, ) = outputs
         loss = loss or getattr(net, "loss", None)
         if loss is None:
             raise Error("the model has no loss: compile(loss=...), or Trainer(net, loss=...)",
@@ -135,9 +134,10 @@ class KerasSource:
         layers = list(keras_graph.plain_layers(self.graph))
         for layer in layers:
             settings = layer.config
+            inner = settings.get("layer", {}).get("config", {})  # of Bidirectional
             for key in ("recurrent_dropout", "dropout"):
-                if settings.get(key):
-                    raise Error(f"layer '{layer.path}' has {key}={settings[key]}, which dlc does not train with; "
+                if rate := settings.get(key) or inner.get(key):
+                    raise Error(f"layer '{layer.path}' has {key}={rate}, which dlc does not train with; "
                                 "expected a Dropout layer beside it", Code.USAGE)
             if settings.get("trainable", True):
                 found += [name for name in arrays if name.startswith(layer.name + ".")
@@ -149,26 +149,8 @@ class KerasSource:
                         Code.USAGE)
         return found
 
-    def arrays(self, x: Any, y: Any) -> list[Any]:
-        return [*leaves_of(x), *leaves_of(y)]
-
-    def of_step(self, x: Any, y: Any, folder: str) -> Source:
-        return self.source
-
-    def adopt(self, model: Model) -> Model:
-        return model
-
     def of_evaluation(self, x: Any, y: Any, folder: str) -> Source:
         return self.source._replace(trained=[])
-
-    def values(self, weights: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(weights)
-
-    def key(self, name: str) -> str:
-        return name
-
-    def own_name(self, name: str) -> str | None:
-        return name
 
     def put_back(self, values: Mapping[str, Any]) -> None:
         """Through a file of weights, in which Keras finds its variables itself."""
@@ -181,6 +163,3 @@ class KerasSource:
                 held[name][...] = value
         self.net.load_weights(path)
         os.remove(path)
-
-    def as_results(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(values)

@@ -138,7 +138,8 @@ class Trainer:
                          of each batch, beginning with that of its rank
 
         Returns the history: a list with a number for each epoch, by name ("loss", "val_loss").
-        Ctrl-C puts the weights so far into the module, and is raised."""
+        Ctrl-C puts the weights so far into the module, and is raised. After an error, such as a
+        loss that is NaN, the module is as it was."""
         batches = batches_of(x, y, batch_size, share)
         validation = None
         if validation_data is not None:
@@ -155,9 +156,12 @@ class Trainer:
                             "")
                 if path and saves:
                     self._save_checkpoint(path, epoch)
-        finally:
+        except KeyboardInterrupt:
             if self._step is not None:
                 self.put_back()
+            raise
+        if self._step is not None:
+            self.put_back()
         return self.history
 
     def evaluate(self, x: Any, y: Any = None, *, batch_size: int = 64) -> dict[str, float]:
