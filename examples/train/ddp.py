@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Data-parallel training: each process takes its share of each batch, and torch.distributed averages
-the gradients.
+"""Data-parallel training: each process takes its share of each batch, and torch.distributed
+averages the gradients.
 
     python3 examples/digits/images.py digits
     torchrun --nproc-per-node 2 examples/train/ddp.py digits/train.npz run.safetensors

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training of ddp.py by two workers of Ray Train, which starts another in place of one that dies.
+"""The training of ddp.py by two workers of Ray Train, which starts them again after one fails.
 
 python3 examples/digits/images.py digits
 python3 examples/train/ray_train.py digits/train.npz run.safetensors

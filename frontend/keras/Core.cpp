@@ -53,7 +53,7 @@ static void permute(KerasCall &call) {
   call.give(call.permute(call.logical(), order));
 }
 
-/// What a layer is in training: a function that draws random numbers.
+/// Returns x. In training the layer becomes `function`, which draws random numbers.
 static Item drops(KerasCall &call, const Item &x, StringRef function, StringRef argument) {
   return call.function(
       "dropout", {x},
@@ -137,7 +137,7 @@ static void batchNormalization(KerasCall &call) {
   // The op takes both or neither.
   if (a.flag("scale") != a.flag("center"))
     (a.flag("scale") ? beta : gamma) = call.full(a.flag("scale") ? 0.0 : 1.0, {channels});
-  // Keras's momentum is what stays of the stored statistics.
+  // Keras's momentum is the share of the old statistics, and PyTorch's that of the new ones.
   Item share{std::round((1 - a.get("momentum").as<double>()) * 1e12) / 1e12, call.loc};
   Item y = call.function("batch_norm", {x, mean, variance, gamma, beta},
                          {Named{"eps", a.get("epsilon")}, Named{"momentum", share},

@@ -21,6 +21,7 @@ BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 TIMEOUT = 1500
 sys.path.insert(0, os.path.join(ROOT, "test", "conformance"))
 from cases import SEED, split  # noqa: E402
+
 #: A run takes one in so many of the database, of the larger files of tests, and of the networks.
 PARTS = 24
 #: Files that every run takes.
@@ -39,7 +40,8 @@ def commands():
     for name in (*SAMPLED, "tags", *BY_SEED):
         found[name] = [os.path.join(HERE, f"run_{name}.py")]
     found["opinfo"] = [os.path.join(HERE, "run_opinfo.py"), "--turn", f"{SEED % PARTS}/{PARTS}"]
-    found["training"] = [os.path.join(HERE, "training", "run_trainer.py")]
+    for name in ("trainer", "processes"):
+        found[name] = [os.path.join(HERE, "training", f"run_{name}.py")]
     share, _ = split(TRAINED, 2)
     found["gradients"] = [os.path.join(HERE, "training", "run_gradients.py"), *share]
     share, _ = split(NETWORKS, 3)

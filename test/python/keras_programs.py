@@ -82,7 +82,7 @@ def programs(cases, keras):
             continue
         with cases.case(name):
             text = printed(keras, name, loader, data)
-            # Of the samples that it learns from: the averages of norms take more steps than these.
+            # The accuracy in training: the averages of norms need more steps than these.
             found = re.findall(r"^epoch .*?  accuracy ([\d.]+)", text, re.M)
             if len(found) != epochs or float(found[-1]) < least or "test accuracy:" not in text:
                 raise Failure(text)

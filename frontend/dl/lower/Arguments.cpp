@@ -277,7 +277,7 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
                              expectation(param),
                          isOfConstants ? expectation(param) : std::string()};
     }
-  // None is what is left out, unless a default says something else.
+  // None means the same as leaving the argument out, unless the default is something else.
   for (auto [param, item] : llvm::zip(params, bound))
     if (item && item->is<Item::None>() && (!param.hasDefault || param.defaultValue == "None"))
       item = std::nullopt;

@@ -185,7 +185,8 @@ static bool buildBatchNorm(NodeImport &node) {
       axes.push_back(static_cast<int64_t>(axis));
     useBatchStatistics(node, operands, axes, momentum, shape);
   }
-  // What goes into the statistics: 0.1 where 0.9f of them stays.
+  // ONNX's momentum is the share of the old statistics. The share of the new ones is rounded: an
+  // f32 of 0.9 leaves 0.1, and not 0.10000002.
   double share = std::round((1 - momentum) * 1e7) / 1e7;
   Item y = node.call("batch_norm", operands, {{"eps", item(eps)}, {"momentum", item(share)}});
   node.set(0, node.cast(isSpatial ? y : node.reshape(y, dims), node.dtype(0)));

@@ -4,8 +4,8 @@
 // The gates of all steps are computed at once, from the hidden states in the layer's result. Only
 // the cell of an LSTM and the gradients that pass from step to step are computed one after the
 // other. Unless rows have lengths, an LSTM may be replaced by its steps, which keep the gates. The
-// steps of a reversed layer are flipped first, so that time runs forward. A state keeps its value
-// behind the end of its row.
+// steps of a reversed layer are flipped first, so that time runs forward. After the last step of a
+// row, its state keeps its value.
 //===------------------------------------------------------------------------------------------===//
 #include "ir/dl/gradient/Derivation.h"
 #include "ir/interfaces/Recurrent.h"

@@ -354,7 +354,7 @@ LoopNest TransposeOp::getLoopNest() {
 
 LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  // Of others it is no probability.
+  // Functions that drop elements take a probability, and others take any number.
   bool isProbability = adaptor.getFunction().contains("drop");
   if (double p = adaptor.getP().convertToDouble(); !(p >= 0 && (p <= 1 || !isProbability)))
     return emitOptionalError(location, "'", getOperationName(), "' has p = ", text(adaptor.getP()),

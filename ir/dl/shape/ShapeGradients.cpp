@@ -168,8 +168,9 @@ static void derive(Derivation &d, RollOp op) {
   d.add(0, d.dy().make<RollOp>(ArrayRef<int64_t>(back), op.getDims()));
 }
 
-/// Derives an op that moves elements. The op is applied to the numbers of x's elements, from 1 on,
-/// to find where each element of the result comes from; 0 stands for a zero that is not from x.
+/// Derives an op that moves elements. To find where each element of the result comes from, the op
+/// is applied to the numbers of x's elements, which begin with 1. A 0 in its result means that the
+/// element does not come from x.
 template <typename Op, typename... Args>
 static void deriveMoved(Derivation &d, const Args &...args) {
   AffineExpr count = normalize(product(d.dims(), d.b.getContext()));

@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Returns how many elements each window has, as [1, 1, ...]. With `withPadding` the padding
-/// counts, too. The part of a last window of ceil_mode that lies behind the padding never counts.
+/// Returns how many elements each window has, as [1, 1, ...]. If `withPadding`, this includes the
+/// padding. With ceil_mode, the last window may end after the padding; that part is not included.
 static Term elementCounts(Derivation &d, const Windows &windows, const Term &window,
                           const Dims &results, bool withPadding) {
   Dims ones(2, d.dim(1));

@@ -1,106 +1,35 @@
 """dlc.Trainer with modules of PyTorch: the weights after some steps against PyTorch's own training
 in double precision."""
 
-import concurrent.futures
 import copy
-import importlib.util
 import os
-import re
-import subprocess
 import sys
 import tempfile
-import threading
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 TEST = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
 sys.path.insert(0, os.path.join(TEST, "python"))
-from models import ROOT, Failure, LeftOut, dlc, refused, run  # noqa: E402
+from models import Failure, dlc, refused, run  # noqa: E402
 
-BATCH, ROWS = 16, 40  # the last batch of an epoch has 8 rows
-
-
-def close(found, wanted, bound, what):
-    off = (torch.as_tensor(found).double() - torch.as_tensor(wanted).double()).abs().max()
-    if not off <= bound:
-        raise Failure(f"{what}: off by {off}, more than {bound}")
-
-
-class Convolutional(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv, self.norm = nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6, momentum=0.3)
-        self.drop, self.fc = nn.Dropout(0.0), nn.Linear(6 * 9, 5)
-
-    def forward(self, x):
-        x = F.max_pool2d(torch.relu(self.norm(self.conv(x))), 2)
-        return self.fc(self.drop(x.flatten(1)))
-
-
-class Text(nn.Module):
-    """A classifier of texts of 12 tokens, of which 0 is padding."""
-
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(20, 8, padding_idx=0)
-        self.lstm, self.fc = nn.LSTM(8, 6, batch_first=True), nn.Linear(6, 5)
-
-    def forward(self, ids):
-        _, (last, _) = self.lstm(self.table(ids))
-        return self.fc(last[-1])
-
-
-class Attentive(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(20, 16)
-        self.layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
-
-    def forward(self, ids):
-        x = self.layer(self.table(ids))
-        return x.mean(1) @ self.table.weight.T[:, :5]  # tied
-
-
-def images():
-    return torch.randn(ROWS, 1, 8, 8), torch.randint(0, 5, (ROWS,))
-
-
-def texts():
-    return torch.randint(0, 20, (ROWS, 12)), torch.randint(0, 5, (ROWS,))
-
-
-def rows():
-    return torch.randn(ROWS, 7), torch.randn(ROWS, 3)
-
-
-def mlp():
-    return nn.Sequential(nn.Linear(7, 9), nn.Tanh(), nn.Linear(9, 3))
-
-
-def reference(net, loss, optimizer, x, y, epochs=2):
-    """The losses of PyTorch's own training, in double precision; it changes the module."""
-    wide = lambda value: value.double() if value.is_floating_point() else value
-    found = []
-    for _ in range(epochs):
-        total = 0.0
-        for start in range(0, len(x), BATCH):
-            part = slice(start, start + BATCH)
-            value = loss(net(wide(x[part])), wide(y[part]))
-            optimizer.zero_grad()
-            value.backward()
-            optimizer.step()
-            total += value.item() * len(x[part])
-        found.append(total / len(x))
-    return found
-
-
-def compare(net, twin, history, losses, bound=1e-4):
-    close(torch.tensor(history["loss"]), torch.tensor(losses), bound, "losses")
-    for (name, value), wanted in zip(net.state_dict().items(), twin.state_dict().values()):
-        close(value.double(), wanted.double(), bound, name)
+from small_networks import (  # noqa: E402
+    Attentive,
+    BATCH,
+    Convolutional,
+    ROWS,
+    Split,
+    Text,
+    close,
+    compare,
+    images,
+    mlp,
+    reference,
+    rows,
+    sgd,
+    texts,
+)  # noqa: E402
 
 
 def trained_alike(net, samples, loss, optimizer, freeze=lambda net: None, bound=1e-4):
@@ -115,10 +44,6 @@ def trained_alike(net, samples, loss, optimizer, freeze=lambda net: None, bound=
         compare(own, twin, history, reference(twin, loss, optimizer(twin), x, y), bound)
 
     return case
-
-
-def sgd(net):
-    return torch.optim.SGD(net.parameters(), lr=0.05)
 
 
 OPTIMIZERS = {
@@ -306,15 +231,6 @@ def test_drops_elements_in_training_alone():
     close(torch.tensor(trainer.evaluate(x, y)["loss"]), plain, 1e-5, "evaluation")
 
 
-class Split(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(7, 9), nn.Linear(9, 3)
-
-    def forward(self, x):
-        return self.b(torch.tanh(self.a(x)))
-
-
 SPLIT = """dl 1
 dim N
 model Net {
@@ -360,129 +276,6 @@ def test_trains_a_file():
         raise Failure(f"it has trained {sorted(held)}")
 
 
-def test_resumes():
-    """The bits of a run that was not interrupted."""
-
-    def run_to(epochs, *paths):
-        torch.manual_seed(2)
-        net = nn.Sequential(nn.Linear(7, 9), nn.BatchNorm1d(9), nn.Dropout(0.3), nn.Linear(9, 3))
-        for path, count in zip(paths, epochs):
-            trainer = dlc.Trainer(net, F.mse_loss, adam(net), device="cpu")
-            history = trainer.fit(
-                *samples, epochs=count, batch_size=BATCH, checkpoint=path, verbose=False
-            )
-        return net.state_dict(), history
-
-    samples = rows()
-    folder = tempfile.mkdtemp()
-    first, second = os.path.join(folder, "a.st"), os.path.join(folder, "b.st")
-    whole, history = run_to((4,), first)
-    parts, other = run_to((2, 4), second, second)
-    if history != other or any(not whole[name].equal(parts[name]) for name in whole):
-        raise Failure(f"{history} and {other}")
-    with refused(
-        f"'{first}' is a checkpoint of another model or optimizer: it has no such 'net.a.weight'"
-    ):
-        net = Split()
-        dlc.Trainer(net, F.mse_loss, adam(net), device="cpu").fit(
-            *samples, batch_size=BATCH, checkpoint=first
-        )
-    path = os.path.join(folder, "c.safetensors")
-    net = mlp()
-    trainer = dlc.Trainer(net, F.mse_loss, sgd(net), device="cpu")
-    trainer.step(*samples)
-    trainer.save(path)
-    with refused(f"'{path}' is no checkpoint of dlc.Trainer"):
-        trainer.fit(*samples, checkpoint=path)
-
-
-def test_averages_gradients():
-    """Two shares of each batch, one after another, are as the whole batch; the last batch is of an
-    odd number of rows."""
-    x, y = torch.randn(37, 7), torch.randn(37, 3)
-    nets = [mlp(), mlp()]
-    for net in nets:
-        net.load_state_dict(nets[0].state_dict())
-    twin = copy.deepcopy(nets[0]).double()
-    wait = threading.Barrier(2)
-    held = [None, None]
-
-    def average(rank):
-        def of(gradients):
-            held[rank] = gradients.copy()
-            wait.wait(60)
-            gradients[:] = (held[0] + held[1]) / 2
-            wait.wait(60)
-
-        return of
-
-    trainers = [
-        dlc.Trainer(net, F.mse_loss, adam(net), average=average(rank), device="cpu")
-        for rank, net in enumerate(nets)
-    ]
-    for trainer in trainers:  # torch.export is not for several threads
-        trainer.evaluate(x, y)
-
-    def train(rank):
-        trainers[rank].fit(
-            x, y, epochs=2, batch_size=BATCH, shuffle=False, share=(rank, 2), verbose=False
-        )
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(train, (0, 1)))
-    reference(twin, F.mse_loss, adam(twin), x, y)
-    for net in nets:
-        for value, wanted in zip(net.parameters(), twin.parameters()):
-            close(value, wanted, 1e-4, "weights")
-
-
-def samples_file(folder):
-    random = torch.Generator().manual_seed(1)
-    x = torch.randn(300, 1, 8, 8, generator=random)
-    labels = (x.flatten(1) @ torch.randn(64, 10, generator=random)).argmax(1)
-    path = os.path.join(folder, "data.npz")
-    np.savez(path, x=x.numpy(), labels=labels.numpy())
-    return path
-
-
-def loss_of(*command):
-    """What an example prints at its end."""
-    run = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)
-    found = re.search(r"loss over all samples: ([\d.]+)", run.stdout + run.stderr)
-    if not found:
-        raise Failure(run.stdout[-2000:] + run.stderr[-2000:])
-    return float(found[1])
-
-
-def by_torchrun(processes, data, checkpoint, epochs):
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes))
-    example = os.path.join(ROOT, "examples", "train", "ddp.py")
-    return loss_of(*launcher, example, data, checkpoint, str(epochs))
-
-
-def test_ddp():
-    """examples/train/ddp.py by two processes of torchrun: the loss of one process; and again from
-    its checkpoint."""
-    folder = tempfile.mkdtemp()
-    data = samples_file(folder)
-    place = lambda name: os.path.join(folder, name)
-    alone, both = by_torchrun(1, data, place("one"), 3), by_torchrun(2, data, place("two"), 3)
-    by_torchrun(2, data, place("parts"), 1)
-    parts = by_torchrun(2, data, place("parts"), 3)
-    close(both, alone, 1e-3, "loss of two processes")
-    close(parts, both, 0, "loss of a run that goes on")
-
-
-def test_ray_train():
-    if importlib.util.find_spec("ray") is None:
-        raise LeftOut("this Python has no Ray: pip install 'ray[train]'")
-    folder = tempfile.mkdtemp()
-    data = samples_file(folder)
-    alone = by_torchrun(1, data, os.path.join(folder, "one"), 2)
-    example = os.path.join(ROOT, "examples", "train", "ray_train.py")
-    close(loss_of(example, data, os.path.join(folder, "two"), "2"), alone, 1e-3, "loss")
-
-
 def test_16_bits():
     """Learns as in f32, with weights in f32; a step of gradients that overflow changes nothing."""
     x, y = torch.randn(64, 7), torch.randint(0, 3, (64,))
@@ -510,10 +303,6 @@ def test_16_bits():
         raise Failure("a step that overflowed has changed weights")
     close(trainer.model.state("optimizer.skipped"), 1, 0, "steps skipped")
     close(trainer.model.state("optimizer.scale_exponent"), -1, 0, "the exponent of the scale")
-
-
-def adam(net):
-    return torch.optim.Adam(net.parameters(), lr=0.01)
 
 
 def other_groups():

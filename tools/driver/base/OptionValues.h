@@ -41,8 +41,8 @@ inline constexpr const char *nameOf(NormStatistics which) {
   return kNormStatisticsNames[static_cast<size_t>(which)];
 }
 
-/// What `dlc grad` writes of a training: a whole step; its two parts, between which several
-/// processes can average the gradients; or the loss and metrics of inference.
+/// The part of a training that `dlc grad` writes: a whole step, one of its two halves, or the loss
+/// and metrics of inference. Several processes can average the gradients between the halves.
 enum class StepPart { step, gradients, update, evaluation };
 inline constexpr const char *kStepPartNames[] = {"step", "gradients", "update", "evaluation"};
 inline constexpr const char *nameOf(StepPart part) {

@@ -18,7 +18,8 @@ class Batches {
 public:
   /// Reads "FILE.npz", whose arrays are named like the inputs, and "INPUT=FILE" for single arrays.
   /// Numbers are converted to the dtype of the input, and rows are reshaped to its dims. `classes`
-  /// has the number of classes of each target that holds classes; -100 stands for no class.
+  /// has the number of classes of each target that holds classes. Such a target may also hold -100,
+  /// which means no class.
   int open(const std::vector<std::string> &texts, dlc_module *module,
            const std::map<std::string, int64_t> &classes);
   int64_t numSamples() const { return samples; }
@@ -32,7 +33,7 @@ public:
   /// Begins again, in an order that depends only on `seed`.
   void shuffle(uint64_t seed);
   void inOrder();
-  /// Begins behind the first `batches`.
+  /// Leaves out the first `batches`.
   void skip(int64_t batches) { position = std::min(samples, batches * batch); }
   /// The inputs of the next batch, valid until the next call; false at the end.
   bool next(std::vector<dlc_tensor> &inputs);

@@ -8,7 +8,7 @@
 
 namespace dlc {
 
-/// The place where a training is.
+/// How far a training has come.
 struct TrainingPlace {
   int64_t epoch = 1; // that is running
   int64_t steps = 0; // of it that are done

@@ -22,7 +22,7 @@ public:
 
   int open(const std::string &path, const DeviceOptions &options);
   dlc_module *getModule() const { return module; }
-  /// Seeds its random numbers, if it draws any.
+  /// Seeds the random numbers of the program, if it draws any.
   int seed(int64_t first);
   /// Runs one step; `results` gets the outputs.
   int run(const std::vector<dlc_tensor> &inputs, std::vector<double> &results);

@@ -48,7 +48,7 @@ private:
 
 } // namespace
 
-/// Elements that training drops with the layer's probability.
+/// Returns x. In training its elements are dropped with the probability of the layer.
 static Item dropped(LayerCall &call, const Item &x) {
   Item p = call.arguments.get("dropout");
   return p.as<double>() == 0 ? x : call.function("dropout", x, Named{"p", p});

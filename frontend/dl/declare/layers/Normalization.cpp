@@ -62,7 +62,7 @@ static LayerKind batchNorm(llvm::StringRef name, std::vector<int64_t> ranks) {
           .schema = kBatchNormSchema,
           .weights = batchNormWeights,
           .trainingState = {"num_batches_tracked"},
-          // None: an average over all batches, for which dlc keeps no count.
+          // None means an average over all batches, which dlc does not keep.
           .passes = {{"momentum", "momentum", "-1.0"}},
           .ranks = std::move(ranks)};
 }

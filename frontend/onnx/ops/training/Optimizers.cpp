@@ -15,7 +15,7 @@ namespace dlc::onnx {
 namespace {
 class Optimizer {
 public:
-  /// It keeps `numKept` tensors of each X.
+  /// The optimizer keeps `numKept` tensors for each X.
   Optimizer(NodeImport &node, size_t numKept) : node(node), numKept(numKept) {}
   /// Whether the inputs are as many as they have to be; false is reported.
   bool check();
@@ -36,12 +36,12 @@ private:
   Item number(size_t position, size_t index) {
     return node.reshape(node.cast(node.tensor(position), node.dtype(2 + index)), {});
   }
-  /// G plus the derivative of half of the squared norm of X.
+  /// Returns G plus `norm` times X, the gradient of a penalty on large X.
   Item regularized(size_t index, double norm) {
     Item gradient = input(1, index);
     return norm == 0 ? gradient : add(mul(input(0, index), item(norm)), gradient);
   }
-  /// `then` after the first update, `otherwise` in it.
+  /// Returns `otherwise` in the first update, and `then` in the later ones.
   Item afterFirst(size_t index, const Item &then, const Item &otherwise) {
     return node.call("where", {node.call("gt", {updates(index), item(0.0)}), then, otherwise});
   }

@@ -61,7 +61,7 @@ static std::pair<FirstWeight::Kind, double> ruleOf(OpOperand &use) {
       .Default([](Operation *) -> Rule { return {FirstWeight::Normal, 0.02}; });
 }
 
-/// The row of a table that PyTorch's layer begins with zeros, and does not train; -1: none.
+/// Returns the row of a table that begins with zeros and is not trained, or -1 if there is none.
 static int64_t paddingRow(OpOperand &use) {
   std::optional<int64_t> row;
   if (auto embedding = dyn_cast<dl::EmbeddingOp>(use.getOwner()))

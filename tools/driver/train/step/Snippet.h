@@ -49,7 +49,7 @@ private:
 /// Returns the symbols that snippets do not have: those that the data decide, and all behind them.
 llvm::SmallBitVector symbolsOfData(mlir::ModuleOp module);
 
-/// A number as the language has it, exactly.
+/// Returns the number as text of the language, with all digits.
 std::string numberText(double number);
 
 /// Whether the language can call a value so.

@@ -89,7 +89,7 @@ int StepBuilder::chooseWeights(bool withStatistics) {
 
 /// Norms whose weights are trained use the statistics of the batch.
 
-/// What a layer does in training that dlc does not; empty: it does it.
+/// Returns what a layer does in training if dlc cannot do it, and an empty text otherwise.
 
 /// Makes each dropout draw from the state `generator`.
 int StepBuilder::addLoss() {
@@ -99,7 +99,7 @@ int StepBuilder::addLoss() {
     return code;
   if (int code = snippet.import())
     return code;
-  // Targets stand behind the inputs of the model.
+  // The targets follow the inputs of the model.
   unsigned place = 0;
   while (place < function.getNumArguments() && !function.getArgAttr(place, "dl.state"))
     ++place;
@@ -120,7 +120,7 @@ int StepBuilder::addLoss() {
   return kOk;
 }
 
-/// The loss times 2^16 and 2 to the power of a state.
+/// Returns the loss times 2^(16 + e), where e is a state of the step.
 Value StepBuilder::scaled(dl::Builder &builder, Value loss) {
   exponent = addState(kScaleExponent, RankedTensorType::get({}, builder.getF32Type()));
   dl::Term power(builder.make<dl::Exp2Op>(exponent), builder);
@@ -225,9 +225,9 @@ int StepBuilder::finish() {
   return eraseUnused();
 }
 
-/// Forward and backward.
+/// Adds the loss and the gradients to the model.
 
-/// Makes each trained weight an input of its name, behind the others.
+/// Makes each trained weight an input with its name, after the other inputs.
 
 /// Removes the symbols that the data decide. Fails if the step needs one of them.
 int StepBuilder::dropSymbolsOfData() {

@@ -50,7 +50,7 @@ void Update::addState(const std::string &name, const std::string &type, const st
   names.push_back(ofStep);
 }
 
-/// The gradients of the loss, of those of the scaled loss.
+/// Turns the gradients of the scaled loss into those of the loss.
 void Update::unscale() {
   addState("exponent", "f32[]", kScaleExponent);
   addState("good_steps", "i64[]", "optimizer.good_steps");

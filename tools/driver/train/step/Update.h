@@ -7,7 +7,7 @@
 
 namespace dlc {
 
-/// The state that says by how much the loss is scaled: by 2^16 times 2 to the power of it.
+/// The state e that scales the loss: by 2^(16 + e).
 inline constexpr const char *kScaleExponent = "optimizer.scale_exponent";
 /// The state that counts the steps whose gradients overflowed.
 inline constexpr const char *kSkippedSteps = "optimizer.skipped";
